@@ -148,6 +148,33 @@ void wse_grad_file_drop(struct wse_grad_file *f, uint32_t unit, uint32_t place)
 	pthread_mutex_unlock(&f->lock);
 }
 
+int wse_grad_file_begin(struct wse_grad_file *f, uint32_t unit, uint32_t *place)
+{
+	return find_place(f, unit, place);
+}
+
+/* with its whole record */
+static int put_record(struct wse_grad_file *f, uint32_t record, const float *grad)
+{
+	void *mem;
+	int ret;
+
+	pthread_mutex_lock(&f->lock);
+	ret = wse_records_new(f->records, record, &mem);
+	if (!ret) {
+		memcpy(mem, grad, piece_of(f, record)->count * sizeof(float));
+		ret = wse_records_put(f->records, record, 1, f->step);
+	}
+	pthread_mutex_unlock(&f->lock);
+	return ret;
+}
+
+int wse_grad_file_put_piece(struct wse_grad_file *f, uint32_t place, uint32_t piece,
+			    const float *grad)
+{
+	return put_record(f, place * f->n + piece - f->pieces->first[0], grad);
+}
+
 int wse_grad_file_put(struct wse_grad_file *f, uint32_t unit, const float *grad, uint32_t *place)
 {
 	int ret = find_place(f, unit, place);
@@ -156,18 +183,8 @@ int wse_grad_file_put(struct wse_grad_file *f, uint32_t unit, const float *grad,
 	if (ret)
 		return ret;
 	end = first_of(f, unit + 1, *place);
-	for (uint32_t k = first_of(f, unit, *place); k < end && !ret; k++) {
-		const struct wse_memx_piece *p = piece_of(f, k);
-		void *mem;
-
-		pthread_mutex_lock(&f->lock);
-		ret = wse_records_new(f->records, k, &mem);
-		if (!ret) {
-			memcpy(mem, grad + p->at, p->count * sizeof(float));
-			ret = wse_records_put(f->records, k, 1, f->step);
-		}
-		pthread_mutex_unlock(&f->lock);
-	}
+	for (uint32_t k = first_of(f, unit, *place); k < end && !ret; k++)
+		ret = put_record(f, k, grad + piece_of(f, k)->at);
 	if (ret)
 		wse_grad_file_drop(f, unit, *place);
 	return ret;

@@ -42,6 +42,14 @@ int wse_grad_file_read(struct wse_grad_file *f, uint32_t unit, uint32_t place, s
 		       float *out);
 void wse_grad_file_drop(struct wse_grad_file *f, uint32_t unit, uint32_t place);
 
+/*
+ * A sum that comes piece by piece: takes a place, -EAGAIN: none is free; then pieces (of the list
+ * of all), each of which has its whole floats
+ */
+int wse_grad_file_begin(struct wse_grad_file *f, uint32_t unit, uint32_t *place);
+int wse_grad_file_put_piece(struct wse_grad_file *f, uint32_t place, uint32_t piece,
+			    const float *grad);
+
 /* where MemoryX finds a unit's sum; WSE_NO_PLACE: it is in memory */
 #define WSE_NO_PLACE UINT32_MAX
 void wse_grad_file_hold(struct wse_grad_file *f, uint32_t unit, uint32_t place);

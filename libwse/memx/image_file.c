@@ -302,9 +302,9 @@ void wse_image_file_done(struct wse_image_file *f, uint32_t unit)
 	pthread_mutex_unlock(&f->lock);
 }
 
-int wse_image_file_begin(struct wse_image_file *f, uint32_t unit)
+int wse_image_file_begin(struct wse_image_file *f, uint32_t unit, int keep)
 {
-	int ret;
+	int ret, whole = 0;
 
 	if (f->stays[unit])
 		return 0;
@@ -312,9 +312,15 @@ int wse_image_file_begin(struct wse_image_file *f, uint32_t unit)
 	ret = grab(f, unit, 1, 1);
 	if (!ret) {
 		f->w[unit].moving = 1;
+		whole = f->w[unit].whole;
 		f->w[unit].whole = 0;
 	}
 	pthread_mutex_unlock(&f->lock);
+	if (ret || whole || !keep)
+		return ret;
+	ret = move(f, unit, 0, 0);
+	if (ret)
+		wse_image_file_end(f, unit, 0, 0);
 	return ret;
 }
 

@@ -39,8 +39,11 @@ struct wse_image wse_image_spans(const struct wse_graph *g, const struct wse_uni
 int wse_image_file_take(struct wse_image_file *f, uint32_t unit, int wait);
 void wse_image_file_done(struct wse_image_file *f, uint32_t unit);
 
-/* to write it anew, alone: begin waits until it is taken by none, end writes it to the file */
-int wse_image_file_begin(struct wse_image_file *f, uint32_t unit);
+/*
+ * to write it anew, alone: begin waits until it is taken by none, end writes it to the file; keep:
+ * a part stays as it is
+ */
+int wse_image_file_begin(struct wse_image_file *f, uint32_t unit, int keep);
 int wse_image_file_end(struct wse_image_file *f, uint32_t unit, uint64_t step, int keep);
 
 /* units read so far: a test asks for it */

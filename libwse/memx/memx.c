@@ -39,6 +39,7 @@ struct wse_memx {
 	int pending; /* a commit whose units are not updated yet */
 	int failed;  /* -errno of the store: units are of different steps */
 	int unset;   /* forward: nothing was loaded, and the initial values are not made either */
+	uint32_t writing; /* the unit whose image other ranks' weights go to; WSE_NO_UNIT: none */
 	struct wse_update update;
 	struct wse_masks masks;
 	int chosen; /* the masks of after this step are */
@@ -137,9 +138,32 @@ static int open_grad_file(struct wse_memx *mx)
 				 &mx->gfile);
 	if (ret)
 		return ret;
-	wse_grad_file_look(mx->gfile, look_at, mx);
+	if (mx->map.ranks == 1) /* else a rank has the sums of its pieces alone */
+		wse_grad_file_look(mx->gfile, look_at, mx);
 	wse_grad_file_step(mx->gfile, 1);
 	return 0;
+}
+
+static int done_writing(struct wse_memx *mx)
+{
+	uint32_t unit = mx->writing;
+
+	mx->writing = WSE_NO_UNIT;
+	return unit == WSE_NO_UNIT ? 0 : wse_image_file_end(mx->ifile, unit, mx->step, 1);
+}
+
+/* weights of another rank come: the image that they are rounded into is in memory until done() */
+static int want_image(void *ctx, uint32_t unit)
+{
+	struct wse_memx *mx = ctx;
+	int ret = unit == mx->writing ? 0 : done_writing(mx);
+
+	if (ret || unit == mx->writing)
+		return ret;
+	ret = wse_image_file_begin(mx->ifile, unit, 1);
+	if (!ret)
+		mx->writing = unit;
+	return ret;
 }
 
 /*
@@ -215,6 +239,7 @@ int wse_memx_open(const struct wse_memx_cfg *cfg, const struct wse_graph *graph,
 	mx->pool = *pool;
 	mx->g = graph;
 	mx->beta1_pow = mx->beta2_pow = 1.0;
+	mx->writing = WSE_NO_UNIT;
 	pthread_mutex_init(&mx->lock, NULL);
 	pthread_cond_init(&mx->cond, NULL);
 	ret = cfg->model.family->tensors(&cfg->model, &mx->tab);
@@ -241,6 +266,8 @@ int wse_memx_open(const struct wse_memx_cfg *cfg, const struct wse_graph *graph,
 	if (!ret && mx->map.ranks > 1) {
 		ret = wse_share_make(&mx->share, &mx->map, mx->images);
 		mx->map.elsewhere = wse_share_elsewhere;
+		mx->share.want = mx->ifile ? want_image : NULL;
+		mx->share.want_ctx = mx;
 		mx->map.ctx = &mx->share;
 	}
 	ret = ret ? ret : open_store(mx);
@@ -583,7 +610,9 @@ static void set_ready(struct wse_memx *mx, uint32_t unit, int ready)
 /* updating: first, what the commit has not updated; its gradient is used up then */
 static int pass_unit(struct wse_memx *mx, uint32_t unit, int updating)
 {
-	int ret = mx->ifile ? wse_image_file_begin(mx->ifile, unit) : 0, end;
+	/* what other ranks have of it is there already, unless it comes after an update */
+	int keep = mx->map.ranks > 1 && !updating;
+	int ret = mx->ifile ? wse_image_file_begin(mx->ifile, unit, keep) : 0, end;
 
 	if (ret)
 		return ret;
@@ -633,7 +662,7 @@ static void want_grads(struct wse_memx *mx)
 
 int wse_memx_refresh(struct wse_memx *mx)
 {
-	int ret = 0;
+	int ret = done_writing(mx);
 
 	mx->failed = 0;
 	mx->pending = 0;
@@ -905,13 +934,25 @@ static int choose_masks(struct wse_memx *mx)
 	return ret;
 }
 
+/* for the squares of all ranks; what is not used of it is 0, as in gradients in memory */
+static int grad_of(void *ctx, uint32_t piece, const float **grad)
+{
+	const struct wse_memx *mx = ctx;
+	const struct wse_memx_piece *p = &mx->map.pieces.p[piece];
+	int ret = piece_grad(mx, p, grad);
+
+	if (!ret && mx->masks.nparts && *grad == mx->grad_piece)
+		clear_grad(mx, p, mx->grad_piece);
+	return ret;
+}
+
 int wse_memx_squares(struct wse_memx *mx)
 {
 	int ret = choose_masks(mx);
 
 	if (ret || mx->map.ranks == 1 || mx->squared)
 		return ret;
-	ret = wse_share_squares(&mx->share, mx->unit_grads, mx->scratch, mx->squares);
+	ret = wse_share_squares(&mx->share, grad_of, mx, mx->scratch, mx->squares);
 	for (uint32_t i = 0; i < mx->tab.n && !ret; i++)
 		if (mx->own[i])
 			mx->squares[i] = wse_sum_squares(mx->own[i], mx->tab.t[i].count);

@@ -143,8 +143,12 @@ int wse_share_elsewhere(void *share, enum wse_memx_array which, uint32_t piece, 
 	int ret;
 
 	s->have = in ? UINT32_MAX : s->have;
-	if (in && which == WSE_MEMX_P)
+	if (in && which == WSE_MEMX_P) {
+		ret = s->want ? s->want(s->want_ctx, p->unit) : 0;
+		if (ret)
+			return ret;
 		write_image(s, piece, from, n, in);
+	}
 	if (in)
 		return 0; /* moments: their owner reads the same file */
 	if (which == WSE_MEMX_P && s->whole[p->unit]) {
@@ -159,6 +163,7 @@ int wse_share_elsewhere(void *share, enum wse_memx_array which, uint32_t piece, 
 
 /* ---- squares ---- */
 
+/* grad [count] of the piece */
 static void piece_squares(struct wse_share *s, uint32_t piece, const float *grad, float *scratch)
 {
 	const struct wse_map *m = s->map;
@@ -166,26 +171,36 @@ static void piece_squares(struct wse_share *s, uint32_t piece, const float *grad
 	const struct wse_unit *u = &m->g->units[p->unit];
 	double *to = s->squares + s->at[piece];
 
-	to += wse_square_blocks(grad + p->at, real_floats(m, p), to);
+	to += wse_square_blocks(grad, real_floats(m, p), to);
 	for (uint32_t which = 1; which <= u->nvec && p->vec; which++) {
 		const struct wse_tensor *t = &m->tab->t[u->vec[which - 1].tensor];
 		struct wse_piece q;
 
 		for (size_t i = 0; wse_unit_piece(m->g, u, which, t, i, &q); i++)
-			memcpy(scratch + q.from, grad + q.at, q.count * sizeof(*grad));
+			memcpy(scratch + q.from, grad + (q.at - p->at), q.count * sizeof(*grad));
 		*to++ = wse_sum_squares(scratch, t->count);
 	}
 }
 
-int wse_share_squares(struct wse_share *s, float *const *grads, float *scratch, double *sum)
+int wse_share_squares(struct wse_share *s,
+		      int (*grad)(void *ctx, uint32_t piece, const float **grad), void *ctx,
+		      float *scratch, double *sum)
 {
 	const struct wse_map *m = s->map;
 	const struct wse_memx_pieces *l = &m->pieces;
-	int ret;
+	int ret = 0;
 
-	for (uint32_t k = l->first[0]; k < l->n; k++)
-		if (wse_map_has(m, k))
-			piece_squares(s, k, grads[l->p[k].unit], scratch);
+	for (uint32_t k = l->first[0]; k < l->n && !ret; k++) {
+		const float *g;
+
+		if (!wse_map_has(m, k))
+			continue;
+		ret = grad(ctx, k, &g);
+		if (!ret)
+			piece_squares(s, k, g, scratch);
+	}
+	if (ret)
+		return ret;
 	for (uint32_t r = 0; r < m->ranks; r++)
 		s->parts[r] = (struct wse_memx_part){r, s->squares + s->first[r],
 						     (s->first[r + 1] - s->first[r]) *

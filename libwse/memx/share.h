@@ -30,6 +30,9 @@ struct wse_share {
 	struct wse_memx_peers peers;	/* spread NULL: there are none yet */
 	/* [nunits]: parameters that every rank has, as the unit's images lie; or NULL */
 	float **whole;
+	/* before a unit's image is written, where images come and go; or NULL */
+	int (*want)(void *ctx, uint32_t unit);
+	void *want_ctx;
 	double *squares; /* sums of blocks, of rank 0's pieces, of rank 1's, ... */
 	size_t *at;	 /* [pieces.n]: the first of a piece */
 	size_t *first;	 /* [ranks + 1] */
@@ -52,10 +55,12 @@ int wse_share_elsewhere(void *share, enum wse_memx_array which, uint32_t piece, 
 
 /*
  * The sum of squares of every tensor's gradient, sum [tab.n], as wse_sum_squares() has it; those in
- * no unit are the caller's. grads [nunits] have the sums of this rank's pieces; scratch: the
+ * no unit are the caller's. grad() gives the gradient of one of this rank's pieces; scratch: the
  * longest vector. Every rank gets all of them.
  */
-int wse_share_squares(struct wse_share *s, float *const *grads, float *scratch, double *sum);
+int wse_share_squares(struct wse_share *s,
+		      int (*grad)(void *ctx, uint32_t piece, const float **grad), void *ctx,
+		      float *scratch, double *sum);
 
 /* after an update: images of a unit from the owners of its pieces, this rank's to the others */
 int wse_share_images(struct wse_share *s, uint32_t unit);

@@ -19,6 +19,9 @@ struct wse_exchange {
 	struct wse_shared_buf **got; /* [OWN][parts]: where they come in */
 	struct wse_host_msg *msgs;
 	uint32_t nmsgs, room;
+	/* pieces from and to the file that are on their way [npassing], of [passing_room] */
+	float **passing;
+	uint32_t npassing, passing_room;
 	/* of the step */
 	uint32_t leaves;
 	struct wse_part *parts; /* [nparts]: of all ranks, ascending */
@@ -91,6 +94,9 @@ void wse_exchange_close(struct wse_exchange *x)
 	free(x->parts);
 	free(x->first);
 	free(x->got);
+	for (uint32_t i = 0; i < x->passing_room; i++)
+		free(x->passing[i]);
+	free(x->passing);
 	free(x->msgs);
 	free(x);
 }
@@ -98,6 +104,31 @@ void wse_exchange_close(struct wse_exchange *x)
 uint64_t wse_exchange_memory(const struct wse_memx_pieces *pieces, uint32_t parts)
 {
 	return (uint64_t)OWN * parts * pieces->longest * sizeof(float);
+}
+
+uint64_t wse_exchange_file_memory(const struct wse_memx_pieces *pieces, uint32_t ranks,
+				  uint32_t parts)
+{
+	return (uint64_t)OWN * (ranks - 1) * parts * pieces->longest * sizeof(float);
+}
+
+/* room for a piece until the messages of a round are through */
+static int pass_through(struct wse_exchange *x, float **piece)
+{
+	float **more;
+
+	if (x->npassing == x->passing_room) {
+		more = realloc(x->passing, (x->passing_room + 1ul) * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		x->passing = more;
+		more[x->passing_room] = wse_pages_alloc(x->pieces->longest * sizeof(float));
+		if (!more[x->passing_room])
+			return -ENOMEM;
+		x->passing_room++;
+	}
+	*piece = x->passing[x->npassing++];
+	return 0;
 }
 
 static int message(struct wse_exchange *x, uint32_t rank, int send, void *buf, size_t bytes)
@@ -128,30 +159,81 @@ static uint32_t owner_of(const struct wse_exchange *x, uint32_t piece)
 	return wse_memx_piece_owner(piece, x->ranks);
 }
 
-/*
- * What this rank has of the unit is what its range leaves, node [WSE_REDUCE_PARTS]; where the sum
- * will be: in the first of them
- */
-static int take_stock(struct wse_exchange *x, struct wse_reduce *reduce, struct wse_node **node,
-		      struct wse_shared_buf **sum)
+/* a unit whose tree is finished */
+struct finishing {
+	struct wse_reduce *reduce;
+	uint32_t unit;
+	struct wse_node *own[WSE_REDUCE_PARTS]; /* what this rank's range leaves */
+	struct wse_shared_buf *sum;		/* where the sum will be, or */
+	struct wse_grad_file *file;		/* at this place of the file */
+	uint32_t place;
+};
+
+/* this rank has what its range leaves */
+static int check_stock(const struct wse_exchange *x, struct wse_node *const *node, uint32_t n)
 {
 	const struct wse_part *part = x->parts + x->first[x->rank];
-	uint32_t mine = x->first[x->rank + 1] - x->first[x->rank];
 
-	if (wse_reduce_left(reduce, node) != mine)
+	if (n != x->first[x->rank + 1] - x->first[x->rank])
 		return -EPROTO;
-	for (uint32_t i = 0; i < mine; i++)
+	for (uint32_t i = 0; i < n; i++)
 		if (node[i]->level != part[i].level || node[i]->pos != part[i].pos)
 			return -EPROTO;
-	if (!mine)
-		return wse_reduce_get(reduce, sum);
-	*sum = node[0]->buf;
 	return 0;
+}
+
+/*
+ * The sum will be where the first subtree is; where gradients are in a file, at the place of one
+ * that is there, or at a free one. Without any of these all of it comes into memory
+ */
+static int take_stock(struct wse_exchange *x, struct wse_reduce *reduce, uint32_t unit,
+		      struct finishing *f)
+{
+	uint32_t n = wse_reduce_stock(reduce, f->own), i = 0;
+	int ret = check_stock(x, f->own, n);
+
+	f->reduce = reduce;
+	f->unit = unit;
+	f->file = reduce->stays ? NULL : reduce->file;
+	f->sum = NULL;
+	if (ret)
+		return ret;
+	while (f->file && i < n && f->own[i]->buf)
+		i++;
+	if (f->file && i < n) {
+		f->place = f->own[i]->place;
+		return 0;
+	}
+	if (f->file && !wse_grad_file_begin(f->file, unit, &f->place))
+		return 0;
+	f->file = NULL;
+	if (wse_reduce_left(reduce, f->own) != n)
+		return -EPROTO;
+	if (!n)
+		return wse_reduce_get(reduce, &f->sum);
+	f->sum = f->own[0]->buf;
+	return 0;
+}
+
+/* a piece of one of this rank's subtrees, to copy from or to send */
+static int own_part(struct wse_exchange *x, const struct finishing *f, uint32_t i,
+		    const struct wse_memx_piece *p, float **part)
+{
+	int ret;
+
+	if (f->own[i]->buf) {
+		*part = (float *)f->own[i]->buf->ptr + p->at;
+		return 0;
+	}
+	ret = pass_through(x, part);
+	return ret ? ret
+		   : wse_grad_file_read(f->reduce->file, f->unit, f->own[i]->place, p->at, p->count,
+					*part);
 }
 
 /* this rank finishes the tree of a piece: its own parts are copied, those of others come */
 static int gather_parts(struct wse_exchange *x, uint32_t k, const struct wse_memx_piece *p,
-			struct wse_node *const *own)
+			const struct finishing *f)
 {
 	struct wse_shared_buf **got = x->got + (size_t)k * x->ranks * WSE_REDUCE_PARTS;
 	size_t bytes = p->count * sizeof(float);
@@ -159,50 +241,59 @@ static int gather_parts(struct wse_exchange *x, uint32_t k, const struct wse_mem
 
 	for (uint32_t r = 0; r < x->ranks; r++) {
 		for (uint32_t i = x->first[r]; i < x->first[r + 1] && !ret; i++) {
+			const struct wse_node *n = r == x->rank ? f->own[i - x->first[r]] : NULL;
+
 			ret = wse_reduce_get(&x->fin[k], &got[i]);
 			if (ret)
 				break;
-			if (r != x->rank)
+			if (!n)
 				ret = message(x, r, 0, got[i]->ptr, bytes);
+			else if (n->buf)
+				memcpy(got[i]->ptr, (float *)n->buf->ptr + p->at, bytes);
 			else
-				memcpy(got[i]->ptr, (float *)own[i - x->first[r]]->buf->ptr + p->at,
-				       bytes);
+				ret = wse_grad_file_read(f->reduce->file, f->unit, n->place, p->at,
+							 p->count, got[i]->ptr);
 		}
 	}
 	return ret;
 }
 
 static int send_parts(struct wse_exchange *x, uint32_t owner, const struct wse_memx_piece *p,
-		      struct wse_node *const *own)
+		      const struct finishing *f)
 {
 	uint32_t mine = x->first[x->rank + 1] - x->first[x->rank];
 	int ret = 0;
 
-	for (uint32_t i = 0; i < mine && !ret; i++)
-		ret = message(x, owner, 1, (float *)own[i]->buf->ptr + p->at,
-			      p->count * sizeof(float));
+	for (uint32_t i = 0; i < mine && !ret; i++) {
+		float *part;
+
+		ret = own_part(x, f, i, p, &part);
+		ret = ret ? ret : message(x, owner, 1, part, p->count * sizeof(float));
+	}
 	return ret;
 }
 
-static int finish_tree(struct wse_exchange *x, uint32_t k, const struct wse_memx_piece *p,
-		       float *unit)
+static int finish_tree(struct wse_exchange *x, uint32_t k, uint32_t piece,
+		       const struct finishing *f)
 {
 	struct wse_shared_buf **got = x->got + (size_t)k * x->ranks * WSE_REDUCE_PARTS;
+	const struct wse_memx_piece *p = &x->pieces->p[piece];
 	const float *sum;
+	int ret = 0;
 
-	for (uint32_t i = 0; i < x->first[x->ranks]; i++) {
-		int ret =
-			wse_reduce_put_node(&x->fin[k], x->parts[i].level, x->parts[i].pos, got[i]);
-
-		if (ret)
-			return ret;
-	}
+	for (uint32_t i = 0; i < x->first[x->ranks] && !ret; i++)
+		ret = wse_reduce_put_node(&x->fin[k], x->parts[i].level, x->parts[i].pos, got[i]);
+	if (ret)
+		return ret;
 	sum = wse_reduce_take(&x->fin[k]);
 	if (!sum)
 		return -EPROTO;
-	memcpy(unit + p->at, sum, p->count * sizeof(float));
+	if (f->file)
+		ret = wse_grad_file_put_piece(f->file, f->place, piece, sum);
+	else
+		memcpy((float *)f->sum->ptr + p->at, sum, p->count * sizeof(float));
 	wse_reduce_give_back(&x->fin[k]);
-	return 0;
+	return ret;
 }
 
 /*
@@ -210,47 +301,72 @@ static int finish_tree(struct wse_exchange *x, uint32_t k, const struct wse_memx
  * same order, so no message says what it is.
  */
 static int pieces_of(struct wse_exchange *x, uint32_t first, uint32_t end,
-		     struct wse_node *const *own, float *unit)
+		     const struct finishing *f)
 {
 	uint32_t k = 0;
 	int ret = 0;
 
-	x->nmsgs = 0;
+	x->nmsgs = x->npassing = 0;
 	for (uint32_t i = first; i < end && !ret; i++) {
 		const struct wse_memx_piece *p = &x->pieces->p[i];
 		uint32_t owner = owner_of(x, i);
 
 		if (owner != x->rank) {
-			ret = send_parts(x, owner, p, own);
+			ret = send_parts(x, owner, p, f);
 			continue;
 		}
 		x->fin[k].count = p->count;
 		wse_reduce_begin(&x->fin[k], x->leaves);
-		ret = gather_parts(x, k++, p, own);
+		ret = gather_parts(x, k++, p, f);
 	}
 	ret = ret ? ret : wse_hosts_swap(x->hosts, x->msgs, x->nmsgs);
 	k = 0;
 	for (uint32_t i = first; i < end && !ret; i++)
 		if (owner_of(x, i) == x->rank)
-			ret = finish_tree(x, k++, &x->pieces->p[i], unit);
+			ret = finish_tree(x, k++, i, f);
 	return ret;
 }
 
 int wse_exchange_unit(struct wse_exchange *x, struct wse_reduce *reduce, uint32_t unit)
 {
 	uint32_t first = x->pieces->first[unit], end = x->pieces->first[unit + 1];
-	struct wse_node *own[WSE_REDUCE_PARTS];
-	struct wse_shared_buf *sum;
-	int ret = take_stock(x, reduce, own, &sum);
+	struct finishing f;
+	int ret = take_stock(x, reduce, unit, &f);
 
 	for (uint32_t i = first, next; i < end && !ret; i = next) {
 		next = end - i < OWN * x->ranks ? end : i + OWN * x->ranks;
-		ret = pieces_of(x, i, next, own, sum->ptr);
+		ret = pieces_of(x, i, next, &f);
 	}
-	return ret ? ret : wse_reduce_settle(reduce, sum);
+	if (ret)
+		return ret;
+	return f.file ? wse_reduce_settle_in_file(reduce, f.place)
+		      : wse_reduce_settle(reduce, f.sum);
 }
 
-int wse_exchange_collect(struct wse_exchange *x, uint32_t unit, float *sum)
+/* a piece of a sum that is in the file, from its owner to rank 0's file */
+static int collect_piece(struct wse_exchange *x, uint32_t unit, uint32_t piece,
+			 struct wse_grad_file *file)
+{
+	const struct wse_memx_piece *p = &x->pieces->p[piece];
+	uint32_t owner = owner_of(x, piece), place = wse_grad_file_held(file, unit);
+	float *through;
+	int ret;
+
+	x->nmsgs = x->npassing = 0;
+	if (place == WSE_NO_PLACE)
+		return -EPROTO;
+	ret = pass_through(x, &through);
+	if (!ret && x->rank)
+		ret = wse_grad_file_read(file, unit, place, p->at, p->count, through);
+	ret = ret ? ret
+		  : message(x, x->rank ? 0 : owner, x->rank != 0, through,
+			    p->count * sizeof(float));
+	ret = ret ? ret : wse_hosts_swap(x->hosts, x->msgs, x->nmsgs);
+	return ret || x->rank ? ret : wse_grad_file_put_piece(file, place, piece, through);
+}
+
+int wse_exchange_collect(struct wse_exchange *x, uint32_t unit, float *sum,
+			 struct wse_grad_file *file)
 {
 	int ret = 0;
 
@@ -259,11 +375,13 @@ int wse_exchange_collect(struct wse_exchange *x, uint32_t unit, float *sum)
 		const struct wse_memx_piece *p = &x->pieces->p[i];
 		uint32_t owner = owner_of(x, i);
 
-		if (owner && (!x->rank || owner == x->rank))
-			ret = message(x, x->rank ? 0 : owner, x->rank != 0, sum + p->at,
-				      p->count * sizeof(float));
+		if (!owner || (x->rank && owner != x->rank))
+			continue;
+		ret = sum ? message(x, x->rank ? 0 : owner, x->rank != 0, sum + p->at,
+				    p->count * sizeof(float))
+			  : collect_piece(x, unit, i, file);
 	}
-	return ret ? ret : wse_hosts_swap(x->hosts, x->msgs, x->nmsgs);
+	return ret || !sum ? ret : wse_hosts_swap(x->hosts, x->msgs, x->nmsgs);
 }
 
 int wse_exchange_spread(struct wse_exchange *x, const struct wse_memx_part *part, uint32_t n)

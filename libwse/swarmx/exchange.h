@@ -20,6 +20,9 @@ int wse_exchange_open(struct wse_hosts *hosts, const struct wse_memx_pieces *pie
 void wse_exchange_close(struct wse_exchange *x);
 /* bytes of memory that it takes, for a step whose ranks leave so many subtrees of a unit in all */
 uint64_t wse_exchange_memory(const struct wse_memx_pieces *pieces, uint32_t parts);
+/* and besides, where gradients are in a file: pieces of this rank's subtrees on their way */
+uint64_t wse_exchange_file_memory(const struct wse_memx_pieces *pieces, uint32_t ranks,
+				  uint32_t parts);
 
 /* a step: rank r has the micro-batches [cut[r], cut[r + 1]) of `leaves` */
 void wse_exchange_begin(struct wse_exchange *x, uint32_t leaves, const uint32_t *cut);
@@ -31,8 +34,11 @@ void wse_exchange_begin(struct wse_exchange *x, uint32_t leaves, const uint32_t 
  * rank is missing.
  */
 int wse_exchange_unit(struct wse_exchange *x, struct wse_reduce *reduce, uint32_t unit);
-/* after that: rank 0 gets all pieces of it, sum [floats of the unit] */
-int wse_exchange_collect(struct wse_exchange *x, uint32_t unit, float *sum);
+/*
+ * after that: rank 0 gets all pieces of it, sum [floats of the unit], or NULL: it is in the file
+ */
+int wse_exchange_collect(struct wse_exchange *x, uint32_t unit, float *sum,
+			 struct wse_grad_file *file);
 
 /* gradients of few rows, sums [n]: every rank gets all parts and finishes the trees */
 int wse_exchange_rows(struct wse_exchange *x, struct wse_row_sum *sums, uint32_t n);

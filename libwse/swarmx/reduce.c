@@ -180,19 +180,20 @@ uint32_t wse_reduce_parts(uint32_t leaves, uint32_t first, uint32_t end,
 	return n;
 }
 
-uint32_t wse_reduce_waiting(uint32_t leaves, uint32_t devices)
+uint32_t wse_reduce_waiting(uint32_t leaves, uint32_t first, uint32_t end, uint32_t devices)
 {
 	struct wse_part parts[WSE_REDUCE_PARTS];
+	uint64_t range = end - first;
 	uint32_t most = 0;
 
-	for (uint64_t n = 1; n <= devices && n <= leaves; n++) {
+	for (uint64_t n = 1; n <= devices && n <= range; n++) {
 		uint32_t sum = 0;
 
 		for (uint64_t d = 0; d < n; d++) {
-			uint32_t first = (uint32_t)(d * leaves / n), own = 0, k;
+			uint32_t from = first + (uint32_t)(d * range / n), own = 0, k;
 
-			for (uint32_t end = first + 1; end <= (d + 1) * leaves / n; end++) {
-				k = wse_reduce_parts(leaves, first, end, parts);
+			for (uint32_t to = from + 1; to <= first + (d + 1) * range / n; to++) {
+				k = wse_reduce_parts(leaves, from, to, parts);
 				own = k > own ? k : own;
 			}
 			sum += own;
@@ -221,13 +222,20 @@ static int bring_back(struct wse_reduce *r, struct wse_node *n)
 
 uint32_t wse_reduce_left(struct wse_reduce *r, struct wse_node *nodes[WSE_REDUCE_PARTS])
 {
+	int ret;
+
+	pthread_mutex_lock(&r->lock);
+	ret = bring_back(r, r->root);
+	ret = ret ? ret : bring_back(r, r->waiting);
+	pthread_mutex_unlock(&r->lock);
+	return ret ? 0 : wse_reduce_stock(r, nodes);
+}
+
+uint32_t wse_reduce_stock(struct wse_reduce *r, struct wse_node *nodes[WSE_REDUCE_PARTS])
+{
 	uint32_t n = 0;
 
 	pthread_mutex_lock(&r->lock);
-	if (bring_back(r, r->root) || bring_back(r, r->waiting)) {
-		pthread_mutex_unlock(&r->lock);
-		return 0;
-	}
 	if (r->root)
 		nodes[n++] = r->root;
 	for (struct wse_node *w = r->waiting; w && n < WSE_REDUCE_PARTS; w = w->next) {
@@ -396,6 +404,39 @@ int wse_reduce_settle(struct wse_reduce *r, struct wse_shared_buf *buf)
 	}
 	pthread_mutex_unlock(&r->lock);
 	return n ? 0 : -EINVAL;
+}
+
+/* the node in the file at that place, out of a list; NULL: it is not there */
+static struct wse_node *take_place(struct wse_node **list, uint32_t place)
+{
+	for (; *list; list = &(*list)->next) {
+		struct wse_node *n = *list;
+
+		if (n->buf || n->place != place)
+			continue;
+		*list = n->next;
+		return n;
+	}
+	return NULL;
+}
+
+int wse_reduce_settle_in_file(struct wse_reduce *r, uint32_t place)
+{
+	struct wse_node *n;
+
+	pthread_mutex_lock(&r->lock);
+	n = take_place(&r->waiting, place);
+	n = n ? n : take_place(&r->root, place);
+	n = n ? n : calloc(1, sizeof(*n));
+	if (n) {
+		n->place = place;
+		n->next = NULL;
+		spare_list(r, &r->waiting);
+		spare_list(r, &r->root);
+		r->root = n;
+	}
+	pthread_mutex_unlock(&r->lock);
+	return n ? 0 : -ENOMEM;
 }
 
 int wse_reduce_whole(struct wse_reduce *r)

@@ -66,14 +66,17 @@ struct wse_part {
 uint32_t wse_reduce_parts(uint32_t leaves, uint32_t first, uint32_t end,
 			  struct wse_part parts[WSE_REDUCE_PARTS]);
 /*
- * so many wait for their partner at most, when as many devices at most take equal ranges in order
+ * so many of the leaves [first, end) wait for their partner at most, when as many devices at most
+ * take equal ranges of them in order
  */
-uint32_t wse_reduce_waiting(uint32_t leaves, uint32_t devices);
+uint32_t wse_reduce_waiting(uint32_t leaves, uint32_t first, uint32_t end, uint32_t devices);
 /*
  * those that wait, ascending by their first leaf; the complete sum is one, too. All are in memory
  * then; 0 when one cannot be read from the file
  */
 uint32_t wse_reduce_left(struct wse_reduce *r, struct wse_node *nodes[WSE_REDUCE_PARTS]);
+/* the same, but what is in the file stays there */
+uint32_t wse_reduce_stock(struct wse_reduce *r, struct wse_node *nodes[WSE_REDUCE_PARTS]);
 /* as wse_reduce_put(), for a subtree. -EINVAL also for one that the step does not have */
 int wse_reduce_put_node(struct wse_reduce *r, uint32_t level, uint32_t pos,
 			struct wse_shared_buf *buf);
@@ -83,6 +86,8 @@ int wse_reduce_drop(struct wse_reduce *r, struct wse_shared_buf *buf);
  * the sum of all leaves came into this buffer, which waits or is lent; what else waits is dropped
  */
 int wse_reduce_settle(struct wse_reduce *r, struct wse_shared_buf *buf);
+/* likewise into this place of the file, which one that waits has, or none; -ENOMEM */
+int wse_reduce_settle_in_file(struct wse_reduce *r, uint32_t place);
 /* is the sum of all leaves there? */
 int wse_reduce_whole(struct wse_reduce *r);
 /*

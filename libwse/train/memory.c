@@ -96,18 +96,39 @@ static void images_in_file(const struct wse_graph *g, const struct wse_tensor_ta
 	free(stays);
 }
 
+/* places that a unit's gradient has in the file, and the subtrees that a rank's range leaves */
+static void places(uint32_t micro_batches, uint32_t devices, uint32_t ranks, struct wse_memory *m,
+		   uint32_t *parts)
+{
+	struct wse_part part[WSE_REDUCE_PARTS];
+	uint64_t n = micro_batches;
+
+	m->places = 1; /* of a rank without a micro-batch: for its pieces of the sum */
+	*parts = 0;
+	for (uint64_t r = 0; r < ranks; r++) {
+		uint32_t first = (uint32_t)(r * n / ranks), end = (uint32_t)((r + 1) * n / ranks);
+		uint32_t waits = wse_reduce_waiting(micro_batches, first, end, devices);
+		uint32_t left = wse_reduce_parts(micro_batches, first, end, part);
+
+		m->places = waits > m->places ? waits : m->places;
+		*parts = left > *parts ? left : *parts;
+	}
+}
+
 /* what of gradients is in memory when they are in a file */
 static void grads_in_file(const struct wse_config *cfg, const struct wse_plan *plan,
 			  const struct wse_tensor_table *tab, const struct wse_memx_pieces *pieces,
-			  uint32_t devices, struct wse_memory *m)
+			  uint32_t devices, uint32_t ranks, struct wse_memory *m)
 {
 	const struct wse_graph *g = &plan->graph;
+	uint32_t parts;
 
-	m->places = wse_reduce_waiting(plan->micro_batches, devices);
-	m->grads_file =
-		wse_swarm_grad_bytes(g, devices, plan->micro_batches, parked_unit(cfg, g, tab)) +
-		wse_grad_file_memory(pieces, m->places, &m->grads_disk) +
-		pieces->longest * sizeof(float);
+	places(plan->micro_batches, devices, ranks, m, &parts);
+	m->grads_file = wse_swarm_grad_bytes(g, devices, (plan->micro_batches + ranks - 1) / ranks,
+					     parked_unit(cfg, g, tab)) +
+			wse_grad_file_memory(pieces, m->places, &m->grads_disk) +
+			wse_exchange_file_memory(pieces, ranks, parts) +
+			pieces->longest * sizeof(float);
 	for (uint32_t i = 0; i < g->nunits && !cfg->model.family->leaf; i++)
 		if (is_input(g, tab, i))
 			m->grads_file += wse_unit_grad_floats(g, &g->units[i]) * sizeof(float);
@@ -147,18 +168,15 @@ int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, con
 			    (devices < mine ? devices : mine) * buffers(per);
 	}
 	images_in_file(g, &tab, devices, m);
-	grads_in_file(cfg, plan, &tab, &pieces, devices, m);
+	grads_in_file(cfg, plan, &tab, &pieces, devices, ranks, m);
 	for (uint32_t i = 0; i < pieces.first[0]; i++) {
 		m->grads += pieces.p[i].count * sizeof(float);
 		m->grads_file += pieces.p[i].count * sizeof(float);
 	}
-	if (forward)
+	if (forward) { /* the images are all there is of the weights: they are in memory */
 		m->grads = m->grads_file = m->grads_disk = m->images_disk = 0;
-	/* what is shared among ranks, and what is all there is of the weights, is in memory */
-	if (forward || ranks > 1) {
 		m->images_file = m->images;
-		m->grads_file = m->grads;
-		m->image_room = m->images_disk = m->grads_disk = 0;
+		m->image_room = 0;
 		m->places = 0;
 	}
 	if (ranks > 1 && !forward)

@@ -495,7 +495,8 @@ int wse_ranks_collect(struct wse_session *s)
 	int ret = wse_ranks_meet(s, WSE_TOGETHER_COLLECT, 0);
 
 	for (uint32_t i = 0; s->ranks && i < s->plan.graph.nunits && !ret; i++)
-		ret = wse_exchange_collect(s->ranks->x, i, s->io.sums[i]);
+		ret = wse_exchange_collect(s->ranks->x, i, s->io.sums[i],
+					   wse_memx_grad_file(s->memx));
 	return ret;
 }
 

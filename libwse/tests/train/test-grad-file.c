@@ -160,7 +160,7 @@ static void step(const struct list *t, const char *dir, uint32_t unit, uint32_t 
 	int ret;
 
 	if (!places)
-		places = wse_reduce_waiting(leaves, threads) + 1;
+		places = wse_reduce_waiting(leaves, 0, leaves, threads) + 1;
 	ret = wse_grad_file_open(&t->l, UNITS, places, dir, &f);
 	if (ret)
 		abort();

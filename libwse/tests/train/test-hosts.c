@@ -103,7 +103,7 @@ static int wrong(struct wse_reduce *r, const struct wse_memx_pieces *list, struc
 			bad |= sum[p->at + p->count - 1] !=
 			       tree(0, leaves, u, p->at + p->count - 1);
 		}
-		bad |= wse_exchange_collect(x, u, sum) != 0;
+		bad |= wse_exchange_collect(x, u, sum, NULL) != 0;
 		for (size_t i = 0; i < r[u].count && !me->rank; i += 611)
 			bad |= sum[i] != tree(0, leaves, u, i);
 	}

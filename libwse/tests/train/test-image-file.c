@@ -82,7 +82,7 @@ static int write_all(struct rig *r, uint64_t step)
 	int ret = 0;
 
 	for (uint32_t u = 0; u < UNITS && !ret; u++) {
-		ret = wse_image_file_begin(r->f, u);
+		ret = wse_image_file_begin(r->f, u, 0);
 		for (size_t i = 0; !ret && i < bytes(r, u); i++)
 			((uint8_t *)r->images[u].fwd.buf->ptr)[i] = value(u, step, i);
 		ret = ret ? ret : wse_image_file_end(r->f, u, step, 1);
@@ -200,8 +200,9 @@ static void faults(const char *dir)
 		   "%s", wse_error());
 		/* it is asked again, and others go on */
 		ok(how == 0 ||
-			   (wse_image_file_take(r.f, 0, 1) < 0 && !wse_image_file_begin(r.f, 0) &&
-			    !wse_image_file_end(r.f, 0, 2, 1) && !wse_image_file_take(r.f, 0, 1)),
+			   (wse_image_file_take(r.f, 0, 1) < 0 &&
+			    !wse_image_file_begin(r.f, 0, 0) && !wse_image_file_end(r.f, 0, 2, 1) &&
+			    !wse_image_file_take(r.f, 0, 1)),
 		   "written anew it is there again");
 		close(fd);
 		unmake(&r);

@@ -3,13 +3,17 @@
 #ifndef TEST_WHOLE_RUN_H
 #define TEST_WHOLE_RUN_H
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "swarmx/hosts.h"
+#include "base/error.h"
 #include "train/loop.h"
+#include "train/memory.h"
+#include "train/session.h"
 
 static const char yaml[] =
 "trainer:\n"
@@ -46,7 +50,26 @@ struct watch {
 	uint64_t check_from, check_to;
 	struct wse_link *link;	/* to other ranks */
 	const char *check_weights;
+	uint32_t files, ranks;	/* an enum wse_memory_files: what the limit has lie in files */
 };
+
+/* the lowest memory_limit with which that is so, of a rank of so many */
+static int limit_for(struct wse_config *cfg, const char *const *uris, uint32_t n,
+		     enum wse_memory_files files, uint32_t ranks)
+{
+	struct wse_memory m;
+	struct wse_session s;
+	int ret = wse_session_open(&s, cfg, uris, n, NULL);
+
+	if (ret)
+		return ret;
+	ret = wse_memory_of(cfg, &s.plan, uris[0], n, ranks, &m);
+	wse_session_close(&s);
+	cfg->memory_limit = wse_memory_sum(&m, files);
+	if (!ret && wse_memory_file(&m, cfg->memory_limit) != (int)files)
+		ret = wse_fail(-EINVAL, "the limit does not ask for that");
+	return ret;
+}
 
 static void line(void *ctx, enum wse_log_level level, const char *text)
 {
@@ -107,7 +130,9 @@ static int go(const char *name, const char *const *uris, uint32_t n, const char 
 	run.verify[0] = w->verify ? w->verify : 3;
 	run.nverify =
 		!w->check && (w->verify || (!resume && !w->link && run.cfg.max_steps >= 3));
-	if (w->link)
+	if (w->files)
+		ret = limit_for(&run.cfg, uris, n, (enum wse_memory_files)w->files, w->ranks);
+	if (w->link && !ret)
 		ret = wse_hosts_open(w->link, &run.hosts);
 	return ret ? ret : wse_run(&run, &ops, res);
 }
