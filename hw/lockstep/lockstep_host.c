@@ -31,8 +31,12 @@ struct wse_sqe host_copy(const struct ls_program *p, struct rng *r, const struct
 	s.cstride = s.lstride * s.nline + random8(r, 64);
 	s.rstride = s.cstride * s.cols;
 	if (in && rng_chance(r, 25)) {
+		/* along the rows, along both, along the columns; with both strides it is refused */
+		uint32_t k = rng_below(r, 10);
+
 		s.flags |= WSE_SQF_BROADCAST;
-		s.cstride = s.rstride = 0;
+		s.cstride = k && k <= 6 ? 0 : s.cstride;
+		s.rstride = k >= 4 ? 0 : s.rstride;
 	}
 	s.off = random8(r, 8000);
 	if (rng_chance(r, 4)) { /* all of it is missing, so that nothing moves before the error */

@@ -62,6 +62,8 @@ package wse_regs_pkg;
   localparam int unsigned FEATURES_SPARES_HI = 2;  // spare columns and a fuse map (reserved, reads 0)
   localparam int unsigned FEATURES_HOSTFP_LO = 3;
   localparam int unsigned FEATURES_HOSTFP_HI = 3;  // built with host floating point in place of gates
+  localparam int unsigned FEATURES_BCAST_DIM_LO = 4;
+  localparam int unsigned FEATURES_BCAST_DIM_HI = 4;  // BROADCAST goes along rows or columns alone, too: one of CSTRIDE and RSTRIDE may be other than 0 (ABI 1.3)
   localparam int unsigned FEATURES_GROUP_LO = 16;
   localparam int unsigned FEATURES_GROUP_HI = 31;  // columns of a port group, which has a bus of its own to the host's memory (ABI 1.3); 0: one bus for all columns
   localparam logic [31:0] REG_CTRL                   = 32'h18;  // control
@@ -237,7 +239,7 @@ package wse_regs_pkg;
   // SQF: flags of a submission entry
   localparam logic [31:0] SQF_BUF_DIRECT             = 32'h1;  // BUF is a bus address
   localparam logic [31:0] SQF_MASK_DIRECT            = 32'h2;  // MASK is a bus address
-  localparam logic [31:0] SQF_BROADCAST              = 32'h4;  // COPY_IN: every core gets the same bytes (cstride and rstride must be 0)
+  localparam logic [31:0] SQF_BROADCAST              = 32'h4;  // COPY_IN: lines are read once for all columns of a row (cstride 0), for all rows of a column (rstride 0; either alone with FEATURES.BCAST_DIM), or for every core (both 0)
   localparam logic [31:0] SQF_MASKED                 = 32'h8;  // STREAM: only elements whose mask bit is 1 travel
   localparam logic [31:0] SQF_DROP_ZERO              = 32'h10;  // STREAM_IN: elements equal to +0 or -0 are not sent
   localparam logic [31:0] SQF_INDEX_ONLY             = 32'h20;  // STREAM_IN: values are not read, 0 is sent (drives stream DOT)

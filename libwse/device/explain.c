@@ -24,6 +24,7 @@ static void geom_of(const struct drm_wse_info *info, struct wse_geom *g)
 	g->sram_bytes = info->sram_kib * 1024;
 	g->colors = info->colors;
 	g->queues = info->queues;
+	g->bcast_dim = info->features & WSE_FEATURES_BCAST_DIM_MASK;
 }
 
 /* -ERANGE of one command: what leaves what. */
@@ -82,8 +83,12 @@ static const char *invalid_words(const struct wse_geom *g, const struct drm_wse_
 	if (copy &&
 	    (c->off | c->sram | c->len | c->lstride | c->sstride | c->cstride | c->rstride) & 7)
 		return "off, sram, len and all strides must be multiples of 8";
-	if (copy && c->flags & DRM_WSE_CMD_BROADCAST && (c->cstride || c->rstride))
-		return "a broadcast has no cstride and rstride: every core gets the same";
+	if (copy && c->flags & DRM_WSE_CMD_BROADCAST && c->cstride && c->rstride)
+		return "a broadcast has cstride or rstride, or neither: with both every core gets "
+		       "lines of its own";
+	if (copy && c->flags & DRM_WSE_CMD_BROADCAST && !g->bcast_dim && (c->cstride || c->rstride))
+		return "a broadcast to this device has no cstride and rstride: every core gets the "
+		       "same";
 	if (stream && (c->row0 || c->rows))
 		return "a stream has no row0 and rows: it enters or leaves at the edge";
 	if (stream && !wse_etype_bytes(c->etype))

@@ -503,6 +503,7 @@ static int one_job(struct wafer *w, const struct wse_micro_batch *job, uint32_t 
 		.spills = (const struct wse_buffer *const *)w->spills,
 		.losses = w->losses,
 		.loss_off = (size_t)slot * w->g->tile.cols * wse_graph_tokens(w->g) * 4,
+		.bcast_dim = !!(w->info.features & WSE_FEATURES_BCAST_DIM_MASK),
 		.budget = w->budget,
 	};
 	uint64_t cycles = 0;

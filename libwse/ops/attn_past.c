@@ -161,7 +161,7 @@ static int past_oracle(struct wse_oracle_run *run, const struct wse_op *op)
 static uint64_t past_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
 	return WSE_START_CYCLES + wse_attn_past_cycles(g->t, longest(g, op), op->arg[A_D],
-							  op->arg[A_HEADS], op->arg[A_GROUP]);
+						       op->arg[A_HEADS], op->arg[A_GROUP]);
 }
 
 const struct wse_op_type wse_type_attn_past = {.name = "attention with a past",

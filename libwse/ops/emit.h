@@ -39,6 +39,11 @@ struct wse_emit {
 	/* binary32 [COLS][T] from loss_off on: every column's */
 	const struct wse_buffer *losses;
 	size_t loss_off;
+	/*
+	 * the device broadcasts along rows or columns alone (FEATURES.BCAST_DIM); if not, each
+	 * core's lines are read for it
+	 */
+	int bcast_dim;
 	/* of a stream, which waits for all starts before its own; 0: WSE_EMIT_STREAM_BUDGET */
 	uint64_t budget;
 	struct drm_wse_cmd cmd[WSE_EMIT_CMDS];

@@ -121,6 +121,7 @@ static void in_emit(struct wse_emit *e, const struct wse_op *op)
 	struct wse_span s = part_span(e->g, e->job->in[op->arg[A_NUMBER]], op, op->out[0]);
 	struct wse_copy c = span_copy(e, s, op->out[0]);
 
+	c.broadcast = e->bcast_dim && !c.cstride; /* each row's lines for all its columns */
 	if (c.buf)
 		wse_emit_cmd(e, wse_cmd_copy_in(c));
 }
@@ -138,7 +139,8 @@ static uint64_t rows_in_cycles(const struct wse_graph *g, uint32_t value)
 {
 	const struct wse_value *v = &g->values[value];
 
-	return wse_copy_in_cycles(cores(g), v->rows, g->t * element(v));
+	return wse_copy_in_cycles(v->shape == WSE_SHAPE_TOKENS ? cores(g) : g->tile.rows, v->rows,
+				  g->t * element(v));
 }
 
 static uint64_t in_cycles(const struct wse_graph *g, const struct wse_op *op)
@@ -361,6 +363,7 @@ static void vec_in_emit(struct wse_emit *e, const struct wse_op *op)
 
 	c.buf = wse_emit_buffer(e, s.buf);
 	c.off = s.off;
+	c.broadcast = e->bcast_dim; /* each column's for all its rows */
 	if (c.buf)
 		wse_emit_cmd(e, wse_cmd_copy_in(c));
 }
@@ -374,7 +377,7 @@ static int vec_in_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 
 static uint64_t vec_in_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
-	return wse_copy_in_cycles(cores(g), 1, g->units[op->unit].vec_rows * 4);
+	return wse_copy_in_cycles(g->tile.cols, 1, g->units[op->unit].vec_rows * 4);
 }
 
 const struct wse_op_type wse_type_vec_in = {.name = "vectors in",

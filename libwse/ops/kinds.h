@@ -34,7 +34,8 @@ enum { WSE_COMMAND_CYCLES = 188 };
 enum { WSE_START_CYCLES = WSE_COMMAND_CYCLES - 35 };
 
 /*
- * `lines` lines of some bytes from the host to each of so many cores; and back, where a line is cut
+ * `lines` lines of some bytes from the host to each of so many cores, where a device of ABI 1.3
+ * counts those once that get the same; and back, where a line is cut
  * into bursts and takes 4 cycles at least
  */
 static inline uint64_t wse_copy_in_cycles(uint64_t cores, uint64_t lines, uint64_t bytes)

@@ -427,8 +427,8 @@ static uint64_t norm_back_cycles(const struct wse_graph *g, const struct wse_op 
 		feature -= 50;
 
 	/* beyond 32 tokens the sums have no room in the accumulators */
-	return WSE_START_CYCLES + (g->t <= 8 ? 839 : 880 + g->t * 7 / 4) +
-	       (g->t > 32 ? 550 : 0) + (g->values[op->in[IN_X]].rows * feature + row) / 10;
+	return WSE_START_CYCLES + (g->t <= 8 ? 839 : 880 + g->t * 7 / 4) + (g->t > 32 ? 550 : 0) +
+	       (g->values[op->in[IN_X]].rows * feature + row) / 10;
 }
 
 const struct wse_op_type wse_type_norm = {.name = "norm",

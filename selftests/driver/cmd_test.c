@@ -16,6 +16,16 @@ static const struct wse_geom geom = {
 	.sram_bytes = WSE_SRAM_BYTES,
 	.colors = WSE_NCOLORS,
 	.queues = 2,
+	.bcast_dim = true,
+};
+
+/* a device without FEATURES.BCAST_DIM */
+static const struct wse_geom old = {
+	.rows = 4,
+	.cols = 6,
+	.sram_bytes = WSE_SRAM_BYTES,
+	.colors = WSE_NCOLORS,
+	.queues = 2,
 };
 
 #define BO_SIZE	  (1u << 20)
@@ -158,7 +168,7 @@ static int flags_refused(void)
 
 			c.flags |= 1u << bit;
 			if (c.flags & DRM_WSE_CMD_BROADCAST)
-				c.cstride = c.rstride = 0;
+				c.rstride = 0;
 			bad += check(&c) != want;
 		}
 	}
@@ -240,7 +250,16 @@ static int values_refused(void)
 	REFUSED(START, 0, c.sram = WSE_SRAM_BASE + WSE_SRAM_BYTES - 4);
 	c = good(WSE_OP_COPY_IN);
 	c.flags = DRM_WSE_CMD_BROADCAST;
-	bad += check(&c) != -EINVAL;
+	bad += check(&c) != -EINVAL; /* both strides */
+	c.rstride = 0;
+	bad += check(&c) != 0;
+	bad += wse_cmd_check(&old, &c, BO_SIZE, 0) != -EINVAL;
+	c.rstride = c.cstride;
+	c.cstride = 0;
+	bad += check(&c) != 0;
+	bad += wse_cmd_check(&old, &c, BO_SIZE, 0) != -EINVAL;
+	c.rstride = 0;
+	bad += wse_cmd_check(&old, &c, BO_SIZE, 0) != 0;
 	return !bad;
 }
 

@@ -34,9 +34,13 @@ static struct drm_wse_cmd good_copy(struct fuzz_worker *w, struct fuzz_file *f)
 	c.sram = info->fw_end + 0x1000 + align8(below(&w->rng, 1024));
 	c.lstride = c.len;
 	c.sstride = c.len;
-	if (!(c.flags & DRM_WSE_CMD_BROADCAST)) {
-		c.cstride = c.len * c.nline;
-		c.rstride = c.cstride * c.cols;
+	c.cstride = c.len * c.nline;
+	c.rstride = c.cstride * c.cols;
+	if (c.flags & DRM_WSE_CMD_BROADCAST) {
+		if (!(info->features & WSE_FEATURES_BCAST_DIM_MASK) || percent(&w->rng, 50))
+			c.cstride = c.rstride = 0;
+		else
+			*(percent(&w->rng, 50) ? &c.cstride : &c.rstride) = 0;
 	}
 	c.off = align8(below(&w->rng, share));
 	return c;

@@ -153,6 +153,18 @@ TEST_F(wse, broadcast)
 	ASSERT_EQ(0, wse_run(self->fd, self->ctx, cmds, 2));
 	for (i = 0; i < rows * cols; i++)
 		EXPECT_EQ(0, memcmp(p, p + PAGE + 256 * i, 256));
+
+	/* a line for each column, all its rows get it */
+	ASSERT_TRUE(self->info.features & WSE_FEATURES_BCAST_DIM_MASK);
+	fill((uint64_t *)p, 8 * cols, 4);
+	cmds[0].len = cmds[1].len = 64;
+	cmds[0].cstride = cmds[1].cstride = 64;
+	cmds[1].rstride = 64 * cols;
+	ASSERT_EQ(0, wse_run(self->fd, self->ctx, cmds, 2));
+	for (i = 0; i < rows; i++)
+		EXPECT_EQ(0, memcmp(p, p + PAGE + 64 * cols * i, 64 * cols));
+	cmds[0].rstride = 64;
+	EXPECT_EQ(-EINVAL, wse_run(self->fd, self->ctx, cmds, 1));
 }
 
 /* the second copy must not overtake the first, which is on another queue; then the third again */

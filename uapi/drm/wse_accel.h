@@ -25,7 +25,7 @@ extern "C" {
  * Version history:
  * 1.0	first
  * 1.1	max_budget in struct drm_wse_info
- * 1.2	DRM_IOCTL_WSE_COUNTERS
+ * 1.2	DRM_IOCTL_WSE_COUNTERS; DRM_WSE_CMD_BROADCAST with one stride
  */
 #define WSE_UAPI_MAJOR	1
 #define WSE_UAPI_MINOR	2
@@ -223,6 +223,10 @@ struct drm_wse_sync {
  * With CLOSED all input of a START is in this submit or an earlier one, so a START that stands
  * still is a deadlock at once. On a device older than ABI 1.3 CLOSED has no effect.
  * INDEX_ONLY excludes DROP_ZERO.
+ *
+ * A BROADCAST has cstride and rstride 0, and every core gets the same lines. Since 1.2, where
+ * info.features has BCAST_DIM, one of them may be other than 0: with cstride all rows of a column
+ * get the same lines, with rstride all columns of a row.
  */
 struct drm_wse_cmd {
 	__u32 op;

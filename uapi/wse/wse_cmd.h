@@ -42,6 +42,7 @@ struct wse_geom {
 	__u32 sram_bytes; /* of a core */
 	__u32 colors;
 	__u32 queues; /* I/O queues, numbered from 1 */
+	bool bcast_dim; /* FEATURES.BCAST_DIM: a broadcast may have one stride */
 };
 
 /* A buffer as the device sees it. */
@@ -157,7 +158,8 @@ static inline int wse_copy_check(const struct wse_geom *g, const struct drm_wse_
 		return -EINVAL;
 	if ((c->off | c->sram | c->len | c->lstride | c->sstride | c->cstride | c->rstride) & 7)
 		return -EINVAL;
-	if (c->flags & DRM_WSE_CMD_BROADCAST && (c->cstride || c->rstride))
+	if (c->flags & DRM_WSE_CMD_BROADCAST &&
+	    (g->bcast_dim ? c->cstride && c->rstride : c->cstride || c->rstride))
 		return -EINVAL;
 	ret = wse_rect_check(g, c);
 	if (ret)

@@ -157,9 +157,9 @@ module wse_check #(
         if (!index_only && off[2:0] != 3'd0) wrong = wrong | M_OFF;
         if (nline == 32'd0) wrong = wrong | M_NLINE;
         if (!index_only && lstride[2:0] != 3'd0) wrong = wrong | M_LSTRIDE;
-        if (!index_only && (cstride[2:0] != 3'd0 || (bcast && cstride != 32'd0))) wrong = wrong |
-            M_CSTRIDE;
-        if (rstride[2:0] != 3'd0 || (bcast && rstride != 32'd0)) wrong = wrong | M_RSTRIDE;
+        if (!index_only && cstride[2:0] != 3'd0) wrong = wrong | M_CSTRIDE;
+        if (rstride[2:0] != 3'd0 || (bcast && cstride != 32'd0 && rstride != 32'd0)) wrong = wrong |
+            M_RSTRIDE;
       end
       if (copy) begin
         if (sram[2:0] != 3'd0) wrong = wrong | M_SRAM;

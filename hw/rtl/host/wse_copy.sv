@@ -63,6 +63,7 @@ module wse_copy #(
   // command
   wse_port_pkg::cmd_t cmd;
   logic        out, bcast;
+  logic        all_rows, all_cols;           // a line goes to all of them
   logic [15:0] row0, rows;
   logic [31:0] sram0, len, sstride;
 
@@ -135,6 +136,8 @@ module wse_copy #(
       if (go_i) begin
         run = 1'b1;
         stop = 1'b0;
+        all_rows = bcast && cmd.rstride == 32'd0;
+        all_cols = bcast && cmd.cstride == 32'd0;
         status_o <= 4'(wse_regs_pkg::ST_OK);
         iova_o <= '0;
         h_end = 1'b0; s_end = 1'b0;
@@ -218,13 +221,10 @@ module wse_copy #(
             svc_addr_o <= s_addr;
             svc_wdata_o <= in_valid && rp == wp ? in_data : mem[rp];
             svc_core_o <= 16'((32'(row0) + 32'(s_r)) * COLS + 32'(cmd.col0) + 32'(s_c));
-            if (bcast) begin
-              svc_rows_o <= ROWS'(((64'd1 << rows) - 64'd1) << row0);
-              svc_cols_o <= COLS'(((64'd1 << cmd.cols) - 64'd1) << cmd.col0);
-            end else begin
-              svc_rows_o <= ROWS'(64'd1 << (row0 + s_r));
-              svc_cols_o <= COLS'(64'd1 << (cmd.col0 + s_c));
-            end
+            svc_rows_o <= all_rows ? ROWS'(((64'd1 << rows) - 64'd1) << row0)
+                                   : ROWS'(64'd1 << (row0 + s_r));
+            svc_cols_o <= all_cols ? COLS'(((64'd1 << cmd.cols) - 64'd1) << cmd.col0)
+                                   : COLS'(64'd1 << (cmd.col0 + s_c));
             if (out) s_go = s_go - 8'd1;
             else begin
               rp = rp + 7'd1;
@@ -241,11 +241,10 @@ module wse_copy #(
                 s_l = '0;
                 s_line = sram0[15:0];
                 s_c = s_c + 16'd1;
-                if (bcast) s_end = 1'b1;
-                else if (s_c == cmd.cols) begin
+                if (all_cols || s_c == cmd.cols) begin
                   s_c = '0;
                   s_r = s_r + 16'd1;
-                  s_end = s_r == rows;
+                  s_end = all_rows || s_r == rows;
                 end
               end
               s_addr = s_line;
@@ -301,13 +300,12 @@ module wse_copy #(
               h_l = '0;
               h_col = h_col + 64'(cmd.cstride);
               h_c = h_c + 16'd1;
-              if (bcast) h_end = 1'b1;
-              else if (h_c == cmd.cols) begin
+              if (all_cols || h_c == cmd.cols) begin
                 h_c = '0;
                 h_row = h_row + 64'(cmd.rstride);
                 h_col = h_row;
                 h_r = h_r + 16'd1;
-                h_end = h_r == rows;
+                h_end = all_rows || h_r == rows;
               end
               h_line = h_col;
             end

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Executor of START and SCRUB: operations for a rectangle of cores over the service plane. The wafer
-// says whether any core of the rectangle is held, not done or has ended badly; only to name and
-// count cores in a fault record does the executor examine them, one a cycle, row-major. The record
-// names the lowest core of a state.
+// Executor of START and SCRUB: operations for a rectangle of cores over the service plane. The
+// wafer says whether any core of the rectangle is held, not done or has ended badly; only to name
+// and count cores in a fault record does the executor examine them, one a cycle, row-major. The
+// record names the lowest core of a state.
 
 module wse_start #(
   parameter int unsigned ROWS = 4,

@@ -170,9 +170,9 @@ static uint32_t wrong_values(const struct wse_sqe *s)
 			w |= BIT(M_NLINE);
 		if (!only && s->lstride & 7)
 			w |= BIT(M_LSTRIDE);
-		if (!only && (s->cstride & 7 || (bcast && s->cstride)))
+		if (!only && s->cstride & 7)
 			w |= BIT(M_CSTRIDE);
-		if (s->rstride & 7 || (bcast && s->rstride))
+		if (s->rstride & 7 || (bcast && s->cstride && s->rstride))
 			w |= BIT(M_RSTRIDE);
 	}
 	if (copy) {

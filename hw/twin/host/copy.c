@@ -21,11 +21,22 @@ void twin_copy_begin(struct wse_model *m, struct twin_job *j)
 	j->row = j->col = j->line = 0;
 }
 
-/* one line of one core, or of all with BROADCAST */
+/* BROADCAST goes along the columns, the rows, or both, where there is no stride */
+static uint32_t cast_rows(const struct wse_sqe *s)
+{
+	return s->flags & WSE_SQF_BROADCAST && !s->rstride ? s->rows : 1;
+}
+
+static uint32_t cast_cols(const struct wse_sqe *s)
+{
+	return s->flags & WSE_SQF_BROADCAST && !s->cstride ? s->cols : 1;
+}
+
+/* one line of one core, or of those that it is broadcast to */
 static int copy_line(struct wse_model *m, struct twin_job *j, uint64_t *bad, uint32_t *touched)
 {
 	const struct wse_sqe *s = &j->sqe;
-	bool bcast = s->flags & WSE_SQF_BROADCAST;
+	uint32_t rows = cast_rows(s), cols = cast_cols(s);
 	struct twin_core *c = &m->core[(s->row0 + j->row) * m->cols + s->col0 + j->col];
 	uint64_t off = s->off + (uint64_t)j->row * s->rstride + (uint64_t)j->col * s->cstride +
 		       (uint64_t)j->line * s->lstride;
@@ -39,11 +50,11 @@ static int copy_line(struct wse_model *m, struct twin_job *j, uint64_t *bad, uin
 	/* what a copy that fails has written by then is not said */
 	err = twin_buf_read(m, &j->buf, off, line, s->len, bad);
 	twin_code_changed(c, at, s->len);
-	if (err || !bcast)
+	if (err)
 		return err;
-	for (r = 0; r < s->rows; r++) {
-		for (i = 0; i < s->cols; i++) {
-			struct twin_core *to = &m->core[(s->row0 + r) * m->cols + s->col0 + i];
+	for (r = 0; r < rows; r++) {
+		for (i = 0; i < cols; i++) {
+			struct twin_core *to = c + r * m->cols + i;
 
 			if (to == c)
 				continue;
@@ -51,7 +62,7 @@ static int copy_line(struct wse_model *m, struct twin_job *j, uint64_t *bad, uin
 			twin_code_changed(to, at, s->len);
 		}
 	}
-	*touched *= (uint32_t)s->rows * s->cols;
+	*touched *= rows * cols;
 	return 0;
 }
 
@@ -73,13 +84,13 @@ bool twin_copy_run(struct wse_model *m, struct twin_job *j, struct twin_result *
 		if (++j->line < s->nline)
 			continue;
 		j->line = 0;
-		if (!(s->flags & WSE_SQF_BROADCAST)) {
-			if (++j->col < s->cols)
-				continue;
-			j->col = 0;
-			if (++j->row < s->rows)
-				continue;
-		}
+		j->col += cast_cols(s);
+		if (j->col < s->cols)
+			continue;
+		j->col = 0;
+		j->row += cast_rows(s);
+		if (j->row < s->rows)
+			continue;
 		*done = true;
 		break;
 	}

@@ -139,9 +139,9 @@ static void test_checks(void)
 	FIELD(WSE_OP_COPY_IN, rstride, 4);
 	s = good(WSE_OP_COPY_IN);
 	s.flags |= WSE_SQF_BROADCAST;
-	s.cstride = 8;
-	refused(&s, 1, WSE_ST_BAD_FIELD, offsetof(struct wse_sqe, cstride),
-		"BROADCAST with a stride");
+	s.cstride = s.rstride = 8;
+	refused(&s, 1, WSE_ST_BAD_FIELD, offsetof(struct wse_sqe, rstride),
+		"BROADCAST with both strides");
 	s = good(WSE_OP_COPY_IN);
 	s.flags = 0;
 	s.pshift = 11;
@@ -380,6 +380,19 @@ static void test_copy(void)
 		bad += memcmp(&got, p + 100, 4) != 0;
 	}
 	is(bad, 0, "reaches every core");
+	for (i = 0; i < 2; i++) {
+		uint32_t k;
+
+		s.len = 512;
+		s.cstride = i ? 512 : 0;
+		s.rstride = i ? 0 : 512;
+		is(dev_do(&dev, 1, &s, &e), 0, i ? "broadcast along rows" : "along columns");
+		for (k = 0; k < 6; k++) {
+			dev.ops->peek(dev.m, k, WSE_SRAM_BASE + 100, &got, 4);
+			bad += memcmp(&got, p + 512 * (i ? k % 3 : k / 3) + 100, 4) != 0;
+		}
+	}
+	is(bad, 0, "reaches every core of a column, and of a row");
 	dev.fail_from = DEV_DATA + 0x1000;
 	dev.fail_to = DEV_DATA + 0x1008;
 	s = dev_copy(&dev, true, 0, 0x1000, DEV_DATA + 0x1000, 64);

@@ -30,7 +30,7 @@ struct accel_bo {
 
 struct accel {
 	struct wse_device base;
-	int fd;
+	int fd, minor; /* of the driver's interface */
 	char node[64];
 	pthread_mutex_t
 		bo_lock; /* bos; held over import and close: importing twice gives one handle */
@@ -77,6 +77,9 @@ static int accel_info(struct wse_device *dev, struct drm_wse_info *info)
 		return wse_fail(ret, "%s: the query failed: %s", to_accel(dev)->node,
 				strerror(-ret));
 	*info = got;
+	/* an older driver refuses what the device could do */
+	if (to_accel(dev)->minor < 2)
+		info->features &= ~WSE_FEATURES_BCAST_DIM_MASK;
 	return 0;
 }
 
@@ -85,7 +88,7 @@ static int accel_ask(struct wse_device *dev, unsigned long request, void *arg)
 	return call(to_accel(dev), request, arg);
 }
 
-static int open_node(const char *node, int *out)
+static int open_node(const char *node, int *out, int *minor)
 {
 	int fd = open(node, O_RDWR | O_CLOEXEC), ret;
 	drmVersionPtr v;
@@ -130,6 +133,7 @@ static int open_node(const char *node, int *out)
 			node, v->version_major, v->version_minor, WSE_UAPI_MAJOR, WSE_UAPI_MINOR);
 	} else {
 		ret = 0;
+		*minor = v->version_minor;
 	}
 	drmFreeVersion(v);
 	if (ret)
@@ -146,7 +150,7 @@ int wse_accel_open(const char *text, const struct wse_uri *uri, struct wse_devic
 
 	if (!a)
 		return -ENOMEM;
-	ret = open_node(uri->node, &a->fd);
+	ret = open_node(uri->node, &a->fd, &a->minor);
 	if (ret)
 		goto free;
 	ret = wse_device_init(&a->base, &wse_accel_transport, text);

@@ -82,7 +82,8 @@ static int identify(struct sim *sim, uint32_t *depth)
 				      .cols = info->cols,
 				      .sram_bytes = info->sram_kib * 1024,
 				      .colors = info->colors,
-				      .queues = info->queues};
+				      .queues = info->queues,
+				      .bcast_dim = GET(FEATURES, BCAST_DIM, info->features)};
 	return 0;
 }
 

@@ -225,7 +225,12 @@ struct wse_copy {
 	uint32_t len, nline;	   /* bytes of a line, lines */
 	uint32_t lstride, sstride; /* from line to line: in buf, in SRAM */
 	uint32_t cstride, rstride; /* in buf: from one column (row) of cores to the next */
-	int broadcast;		   /* in: every core gets the same lines */
+	/*
+	 * in: every core gets the same lines, cstride and rstride are 0. Where info.features has
+	 * WSE_FEATURES_BCAST_DIM_MASK one of them may be other than 0: each column has lines of its
+	 * own for all its rows, or each row for all its columns
+	 */
+	int broadcast;
 	uint64_t budget;	   /* cycles; default 64 for each 8 bytes, and 100,000 */
 };
 

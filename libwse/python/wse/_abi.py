@@ -275,6 +275,10 @@ class drm_wse_cmd(Structure):
     still is a deadlock at once. On a device older than ABI 1.3 CLOSED has no effect.
     INDEX_ONLY excludes DROP_ZERO.
 
+    A BROADCAST has cstride and rstride 0, and every core gets the same lines. Since 1.2, where
+    info.features has BCAST_DIM, one of them may be other than 0: with cstride all rows of a column
+    get the same lines, with rstride all columns of a row.
+
     queue: 1 ... info.queues
     flags: DRM_WSE_CMD_*
     bo: GEM handle: copies and streams; with INDEX_ONLY it may be 0
@@ -393,7 +397,7 @@ class wse_copy(Structure):
     len, nline: bytes of a line, lines
     lstride, sstride: from line to line: in buf, in SRAM
     cstride, rstride: in buf: from one column (row) of cores to the next
-    broadcast: in: every core gets the same lines
+    broadcast: in: every core gets the same lines, cstride and rstride are 0. Where info.features has WSE_FEATURES_BCAST_DIM_MASK one of them may be other than 0: each column has lines of its own for all its rows, or each row for all its columns
     budget: cycles; default 64 for each 8 bytes, and 100,000
     """
 

@@ -225,7 +225,8 @@ static void test_refused(struct wse_device *dev, struct wse_context *ctx,
 	REFUSED(good, c.sram = 0xbfe0, -ERANGE, "leave the SRAM");
 	REFUSED(good, c.off = 4040, -ERANGE, "lead out of the buffer of 4096 bytes");
 	REFUSED(good, c.off = UINT64_MAX - 7, -ERANGE, "lead out of the buffer");
-	REFUSED(good, (c.flags = DRM_WSE_CMD_BROADCAST, c.cstride = 8), -EINVAL, "broadcast");
+	REFUSED(good, (c.flags = DRM_WSE_CMD_BROADCAST, c.cstride = c.rstride = 8), -EINVAL,
+		"broadcast");
 	REFUSED(good, c.arg[3] = 1, -EINVAL, "is not 0");
 	REFUSED(stream, c.nfeat = 3, -EINVAL, "nfeat");
 	REFUSED(stream, c.etype = WSE_ETYPE_FP16, -EINVAL, "etype");

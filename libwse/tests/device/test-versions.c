@@ -59,6 +59,7 @@ int __wrap_drmIoctl(int fd, unsigned long request, void *arg)
 
 		*info = (struct drm_wse_info){.abi_major = kernel.abi_major,
 					      .abi_minor = kernel.abi_minor,
+					      .features = WSE_FEATURES_BCAST_DIM_MASK,
 					      .rows = 4,
 					      .cols = 4};
 		return 0;
@@ -96,6 +97,7 @@ static void test_node(void)
 {
 	struct wse_device *dev;
 	struct wse_context *ctx;
+	struct drm_wse_info info;
 	char words[128];
 	int ret;
 
@@ -120,6 +122,19 @@ static void test_node(void)
 	snprintf(words, sizeof(words), NODE " has ABI %u.5, libwse %u.%u: use device and library",
 		 WSE_ABI_MAJOR + 1, WSE_ABI_MAJOR, WSE_ABI_MINOR);
 	refused(words, "a device of the next major version");
+
+	/* an older driver refuses a broadcast along one dimension, whatever the device could do */
+	for (int minor = 1; minor <= 2; minor++) {
+		this_release();
+		kernel.minor = minor;
+		ret = wse_device_open("accel:" NODE, &dev);
+		OK(!ret && !wse_device_info(dev, &info) &&
+			   !!(info.features & WSE_FEATURES_BCAST_DIM_MASK) == (minor >= 2),
+		   "a driver of version 1.%d on a new device: %s", minor,
+		   minor < 2 ? "broadcasts to all cores alone" : "along rows or columns, too");
+		if (!ret)
+			wse_device_close(dev);
+	}
 
 	/* what is only newer is good: it has more, and asks nothing */
 	this_release();

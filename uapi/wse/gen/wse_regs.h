@@ -78,6 +78,8 @@ typedef uint64_t __le64;
 #define WSE_FEATURES_SPARES_MASK	0x4	/* spare columns and a fuse map (reserved, reads 0) */
 #define WSE_FEATURES_HOSTFP_SHIFT	3
 #define WSE_FEATURES_HOSTFP_MASK	0x8	/* built with host floating point in place of gates */
+#define WSE_FEATURES_BCAST_DIM_SHIFT	4
+#define WSE_FEATURES_BCAST_DIM_MASK	0x10	/* BROADCAST goes along rows or columns alone, too: one of CSTRIDE and RSTRIDE may be other than 0 (ABI 1.3) */
 #define WSE_FEATURES_GROUP_SHIFT	16
 #define WSE_FEATURES_GROUP_MASK	0xffff0000	/* columns of a port group, which has a bus of its own to the host's memory (ABI 1.3); 0: one bus for all columns */
 #define WSE_REG_CTRL                 0x18	/* control */
@@ -238,7 +240,7 @@ _Static_assert(sizeof(struct wse_sqe) == 128, "wse_sqe");
 /* SQF: flags of a submission entry */
 #define WSE_SQF_BUF_DIRECT           0x1	/* BUF is a bus address */
 #define WSE_SQF_MASK_DIRECT          0x2	/* MASK is a bus address */
-#define WSE_SQF_BROADCAST            0x4	/* COPY_IN: every core gets the same bytes (cstride and rstride must be 0) */
+#define WSE_SQF_BROADCAST            0x4	/* COPY_IN: lines are read once for all columns of a row (cstride 0), for all rows of a column (rstride 0; either alone with FEATURES.BCAST_DIM), or for every core (both 0) */
 #define WSE_SQF_MASKED               0x8	/* STREAM: only elements whose mask bit is 1 travel */
 #define WSE_SQF_DROP_ZERO            0x10	/* STREAM_IN: elements equal to +0 or -0 are not sent */
 #define WSE_SQF_INDEX_ONLY           0x20	/* STREAM_IN: values are not read, 0 is sent (drives stream DOT) */

@@ -189,8 +189,8 @@ Verdict contract(const Sqe &s, bool admin)
 		bad(!only && s.off % 8, offsetof(Sqe, off));
 		bad(!s.nline, offsetof(Sqe, nline));
 		bad(!only && s.lstride % 8, offsetof(Sqe, lstride));
-		bad(!only && (s.cstride % 8 || (bcast && s.cstride)), offsetof(Sqe, cstride));
-		bad(s.rstride % 8 || (bcast && s.rstride), offsetof(Sqe, rstride));
+		bad(!only && s.cstride % 8, offsetof(Sqe, cstride));
+		bad(s.rstride % 8 || (bcast && s.cstride && s.rstride), offsetof(Sqe, rstride));
 	}
 	if (copy) {
 		bad(s.sram % 8, offsetof(Sqe, sram));
@@ -493,12 +493,14 @@ void test_flags(Tap &tap, Bench &tb)
 	Sqe s = good(WSE_OP_COPY_IN);
 
 	s.flags = WSE_SQF_BROADCAST;
-	fine &= tb.judge(s, false) == Verdict{WSE_ST_BAD_FIELD, offsetof(Sqe, cstride)};
-	s.cstride = 0;
 	fine &= tb.judge(s, false) == Verdict{WSE_ST_BAD_FIELD, offsetof(Sqe, rstride)};
 	s.rstride = 0;
 	fine &= tb.judge(s, false) == okay;
-	tap.ok(fine, "BROADCAST has no strides between cores");
+	std::swap(s.cstride, s.rstride);
+	fine &= tb.judge(s, false) == okay;
+	s.rstride = 0;
+	fine &= tb.judge(s, false) == okay;
+	tap.ok(fine, "BROADCAST has one stride between cores, or none");
 
 	s = good(WSE_OP_STREAM_IN);
 	s.pshift = s.mshift = 0;
@@ -705,11 +707,11 @@ void random_command(Rng &rng, struct drm_wse_cmd *c)
 	}
 	c->off = small();
 	c->lstride = small();
-	if (!(c->flags & DRM_WSE_CMD_BROADCAST) || rng.chance(20))
+	if (!(c->flags & DRM_WSE_CMD_BROADCAST) || rng.chance(50))
 		c->cstride = small();
 	c->nline = rng.chance(95) ? 1 + rng.below(40) : 0;
 	if (copy) {
-		c->rstride = c->flags & DRM_WSE_CMD_BROADCAST && rng.chance(80) ? 0 : small();
+		c->rstride = c->flags & DRM_WSE_CMD_BROADCAST && rng.chance(60) ? 0 : small();
 		c->sram = rng.chance(80) ? rng.below(0x1800) * 8 : rng.u64();
 		c->len = rng.chance(90) ? 8 + rng.below(0x200) * 8 : rng.pick(values);
 		c->sstride = small();
@@ -728,7 +730,7 @@ void random_command(Rng &rng, struct drm_wse_cmd *c)
 
 void test_driver(Tap &tap, Bench &tb, unsigned n)
 {
-	const struct wse_geom g = {Rows, Cols, WSE_SRAM_BYTES, WSE_NCOLORS, 4};
+	const struct wse_geom g = {Rows, Cols, WSE_SRAM_BYTES, WSE_NCOLORS, 4, true};
 	unsigned accepted = 0, refused = 0, i;
 	bool same = true;
 

@@ -15,7 +15,7 @@ constexpr unsigned Rows = 3, Cols = 4, N = Rows * Cols;		// as in blocks.mk
 constexpr unsigned Limit = 1000000;				// cycles that no command here needs
 // of the service plane, as in wse_core
 enum { OpWrite = 1, OpRead = 2 };
-const wse_geom Geom = {Rows, Cols, WSE_SRAM_BYTES, WSE_NCOLORS, 4};
+const wse_geom Geom = {Rows, Cols, WSE_SRAM_BYTES, WSE_NCOLORS, 4, true};
 
 using Sram = std::vector<std::vector<uint8_t>>;			// [N][WSE_SRAM_BYTES]
 
@@ -125,7 +125,12 @@ struct Job {
 					       : cmd.cols * cmd.cstride + 8 * g.below(4);
 		if (cmd.op == WSE_OP_COPY_IN && g.below(3) == 0) {
 			cmd.flags = DRM_WSE_CMD_BROADCAST;
-			cmd.cstride = cmd.rstride = 0;
+			unsigned along = g.below(3);	// rows, columns, both
+
+			if (along != 0)
+				cmd.cstride = 0;
+			if (along != 1)
+				cmd.rstride = 0;
 		}
 	}
 	void finish(unsigned pshift)
@@ -205,7 +210,8 @@ bool refused(Bench &b)
 	b.pace();
 	Job j(b, true, random_pshift(b.rng));
 	bool cast = j.cmd.flags & DRM_WSE_CMD_BROADCAST;
-	uint64_t off = j.off(cast ? 0 : b.rng.below(j.cmd.rows), cast ? 0 : b.rng.below(j.cmd.cols),
+	uint64_t off = j.off(cast && !j.cmd.rstride ? 0 : b.rng.below(j.cmd.rows),
+			     cast && !j.cmd.cstride ? 0 : b.rng.below(j.cmd.cols),
 			     b.rng.below(j.cmd.nline)) +
 		       8 * b.rng.below(j.cmd.len / 8);
 	bool entry = !j.buf.b.direct && b.rng.below(3) == 0;
@@ -273,6 +279,35 @@ bool fast(Bench &b, bool in, uint64_t *cycles, unsigned *words)
 	return good && *cycles < *words + *words / 2;
 }
 
+// Lines for each column that go to its rows: what they take for one row, and for all.
+bool cast(Bench &b, uint64_t *one, uint64_t *all)
+{
+	for (unsigned rows : {1u, Rows}) {
+		Job j(b);
+
+		b.bus.latency = 64;
+		b.bus.jitter = 1;
+		b.bus.grant = b.bus.flow = b.ready = 100;
+		j.cmd.op = WSE_OP_COPY_IN;
+		j.cmd.flags = DRM_WSE_CMD_BROADCAST;
+		j.cmd.rows = rows;
+		j.cmd.cols = Cols;
+		j.cmd.len = 1024;
+		j.cmd.nline = 1;
+		j.cmd.cstride = 1024;
+		j.finish(12);
+		HostMem mem = b.bus.mem;
+		Sram sram = b.sram;
+		uint64_t from = b.cycles;
+
+		j.expect(mem, sram);
+		if (!j.start_and_finish() || b.sram != sram)
+			return false;
+		*(rows == 1 ? one : all) = b.cycles - from;
+	}
+	return *all <= *one + *one / 10;
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -303,5 +338,10 @@ int main(int argc, char **argv)
 		t.ok(good, "%s: %u words in %llu cycles with 64 cycles of latency",
 		     in ? "in" : "out", words, (unsigned long long)cycles);
 	}
+	uint64_t one = 0, all = 0;
+	bool good = many(b, 1, [&](Bench &) { return cast(b, &one, &all); });
+
+	t.ok(good, "a broadcast along the rows: %llu cycles for one row, %llu for %u",
+	     (unsigned long long)one, (unsigned long long)all, Rows);
 	return t.plan();
 }
