@@ -389,6 +389,17 @@ int wse_graph_finish(struct wse_graph *g,
 	return ret ? ret : wse_graph_place(g);
 }
 
+double wse_graph_left_out(const struct wse_graph *g)
+{
+	double sum = 0.0;
+
+	for (uint32_t i = 0; i < g->nunits; i++)
+		if (g->units[i].weight != WSE_NO_TENSOR)
+			sum += (1.0 - wse_unit_density(&g->units[i])) * g->units[i].outs *
+			       g->units[i].ins;
+	return sum;
+}
+
 size_t wse_unit_grad_floats(const struct wse_graph *g, const struct wse_unit *u)
 {
 	size_t matrix = u->weight == WSE_NO_TENSOR ? 0 : (size_t)u->outs * u->ins;

@@ -106,6 +106,7 @@ struct wse_unit {
 	uint32_t nvec;
 	struct wse_unit_vec vec[WSE_UNIT_VECS];
 	uint32_t vec_rows;	/* floats of a column */
+	double density; /* of the matrix's weights that there are; 0: all */
 	uint32_t grad_first, grad_last;	/* operations that write its gradient; UINT32_MAX: none */
 };
 
@@ -239,6 +240,14 @@ struct wse_slice {
 struct wse_slice wse_unit_slice(const struct wse_unit *u, uint32_t chunk);
 /* the same in the transposed image: there inputs are rows */
 struct wse_slice wse_unit_slice_back(const struct wse_unit *u, uint32_t chunk);
+
+static inline double wse_unit_density(const struct wse_unit *u)
+{
+	return u->density > 0.0 ? u->density : 1.0;
+}
+
+/* multiply-adds of a token's forward pass that masks leave out */
+double wse_graph_left_out(const struct wse_graph *g);
 
 /*
  * floats of a unit's gradient buffer: [outs][ins], then [COLS][vec_rows]; bytes of its image buffer

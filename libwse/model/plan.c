@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "graph/mask.h"
 #include "graph/place.h"
 #include "model/advise.h"
 #include "num/nearest.h"
@@ -36,26 +37,50 @@ static uint64_t program_cycles(const struct wse_graph *g)
 	return sum + (first == last ? 0 : wse_copy_in_cycles(1, 1, g->programs[first].end));
 }
 
-static void costs(const struct wse_model *m, struct wse_plan *p)
+/* the bits of a unit's images: what masked streams read of them beside the weights */
+static uint64_t mask_bytes(const struct wse_graph *g, const struct wse_unit *u)
+{
+	struct wse_mask_shape fwd, back;
+
+	if (u->weight == WSE_NO_TENSOR || u->density <= 0.0)
+		return 0;
+	fwd = wse_mask_shape(g, u, 0);
+	back = wse_mask_shape(g, u, 1);
+	/* gradients: the stream of indices, and of what comes back */
+	return wse_mask_bytes(&fwd) * (g->forward ? 1 : 3) +
+	       (g->forward ? 0 : wse_mask_bytes(&back));
+}
+
+/* of gradients none comes back of a weight that is left out */
+static uint64_t grad_bytes(const struct wse_graph *g, const struct wse_unit *u)
+{
+	uint64_t matrix = u->weight == WSE_NO_TENSOR ? 0 : (uint64_t)u->outs * u->ins;
+
+	return 4 * (wse_unit_grad_floats(g, u) -
+		    (uint64_t)((1.0 - wse_unit_density(u)) * (double)matrix));
+}
+
+void wse_plan_costs(const struct wse_model *m, struct wse_plan *p)
 {
 	const struct wse_graph *g = &p->graph;
-	uint64_t macs = m->family->macs(m) * (m->forward ? 1 : 3) * p->tokens;
+	double macs = ((double)m->family->macs(m) - wse_graph_left_out(g)) * (m->forward ? 1 : 3) *
+		      p->tokens;
 
 	p->cycles = program_cycles(g);
-	p->streamed_in = p->streamed_out = 0;
+	p->streamed_in = p->streamed_out = p->spilled = 0;
 	for (uint32_t i = 0; i < g->nops; i++)
 		p->cycles += wse_op_type(g->ops[i].kind)->cycles(g, &g->ops[i]);
 	for (uint32_t i = 0; i < g->nunits; i++) {
-		p->streamed_in += wse_unit_image_bytes(g, &g->units[i]);
-		p->streamed_out += g->forward ? 0 : wse_unit_grad_floats(g, &g->units[i]) * 4;
+		p->streamed_in +=
+			wse_unit_image_bytes(g, &g->units[i]) + mask_bytes(g, &g->units[i]);
+		p->streamed_out += g->forward ? 0 : grad_bytes(g, &g->units[i]);
 	}
 	for (uint32_t i = 0; i < g->nout; i++)
 		if (i == g->loss || (i != g->logits && !g->forward))
 			p->streamed_out += g->out[i].bytes;
 	for (uint32_t i = 0; i < g->nspills; i++)
 		p->spilled += wse_spill_bytes(g, i);
-	p->useful =
-		(double)macs / ((double)p->cycles * g->tile.lanes * g->tile.rows * g->tile.cols);
+	p->useful = macs / ((double)p->cycles * g->tile.lanes * g->tile.rows * g->tile.cols);
 }
 
 /* ---- which numbers of tokens go ---- */
@@ -436,7 +461,7 @@ int wse_plan_make(const struct wse_model *m, const struct wse_tile *tile, uint64
 		return ret;
 	p->tokens = t * tile->rows;
 	p->micro_batches = (uint32_t)(batch / samples(&y, t));
-	costs(m, p);
+	wse_plan_costs(m, p);
 	if (ret && micro_batch && fewest(&y, 0, 0))
 		say_micro(&y, batch, micro_batch, 0, "micro_batch_size ");
 	else if (ret)
@@ -508,6 +533,9 @@ void wse_plan_print(const struct wse_plan *p, const struct wse_model *m, const c
 	wse_logf(log, i, "                 %" PRIu64 " multiply-adds a token forward, %s",
 		 m->family->macs(m),
 		 g->forward ? "alone: no gradients, no transposed images" : "x 3 in training");
+	if (wse_graph_left_out(g) > 0.0)
+		wse_logf(log, i, "                 %.0f of them left out by masks",
+			 wse_graph_left_out(g));
 	wse_logf(log, i, "tile             %u x %u cores, %u lanes (%s)", g->tile.rows, p->columns,
 		 g->tile.lanes, device);
 	if (g->tile.cols < p->columns)

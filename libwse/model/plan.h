@@ -39,6 +39,9 @@ int wse_plan_make(const struct wse_model *m, const struct wse_tile *tile, uint64
 		  uint64_t micro_batch, struct wse_plan *plan);
 void wse_plan_fini(struct wse_plan *plan);
 
+/* cycles and bytes anew, after a unit's density was set */
+void wse_plan_costs(const struct wse_model *m, struct wse_plan *p);
+
 /* does it have a plan? Adds the operations of all graphs that were built for the answer to *ops */
 int wse_plan_fits(const struct wse_model *m, const struct wse_tile *tile, uint64_t batch,
 		  uint64_t micro_batch, uint64_t *ops);

@@ -394,7 +394,8 @@ static void linear_emit(struct wse_emit *e, const struct wse_op *op)
 
 static enum wse_bound linear_bound(const struct wse_graph *g, const struct wse_op *op)
 {
-	struct wse_block_cost c = wse_linear_block(g, rows_in(g, op));
+	struct wse_block_cost c =
+		wse_linear_block(g, rows_in(g, op), wse_unit_density(&g->units[op->unit]));
 
 	return wse_block_bound(&c);
 }
@@ -405,7 +406,8 @@ static uint64_t linear_cycles(const struct wse_graph *g, const struct wse_op *op
 
 	if (op->arg[A_BIAS] != WSE_NO_BIAS)
 		post += WSE_BIAS_COST;
-	return WSE_START_CYCLES + wse_linear_cycles(g, rows_in(g, op), rows_out(g, op), post);
+	return WSE_START_CYCLES + wse_linear_cycles(g, rows_in(g, op), rows_out(g, op),
+						    wse_unit_density(&g->units[op->unit]), post);
 }
 
 /* ---- gradient of the weights ---- */
@@ -484,15 +486,17 @@ static void wgrad_emit(struct wse_emit *e, const struct wse_op *op)
 
 static enum wse_bound wgrad_bound(const struct wse_graph *g, const struct wse_op *op)
 {
-	struct wse_block_cost c = wse_wgrad_block(g, rows_in(g, op));
+	struct wse_block_cost c =
+		wse_wgrad_block(g, rows_in(g, op), wse_unit_density(&g->units[op->unit]));
 
 	return wse_block_bound(&c);
 }
 
 static uint64_t wgrad_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
-	return WSE_START_CYCLES +
-	       wse_wgrad_cycles(g, rows_in(g, op), rows_out(g, op), op->arg[A_BIAS] != WSE_NO_BIAS);
+	return WSE_START_CYCLES + wse_wgrad_cycles(g, rows_in(g, op), rows_out(g, op),
+						   wse_unit_density(&g->units[op->unit]),
+						   op->arg[A_BIAS] != WSE_NO_BIAS);
 }
 
 /* ---- on the values of a graph ---- */

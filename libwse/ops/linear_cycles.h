@@ -10,6 +10,7 @@
 #define WSE_OPS_LINEAR_CYCLES_H
 
 #include "graph/graph.h"
+#include "num/num.h"
 #include "ops/ops.h"
 #include "wse_kernel.h"
 
@@ -77,29 +78,57 @@ static inline enum wse_bound wse_block_bound(const struct wse_block_cost *c)
 	return c->trip > c->lanes ? WSE_BOUND_TRIP : WSE_BOUND_LANES;
 }
 
+/* a part of `of`, rounded */
+static inline uint64_t wse_part(double part, uint64_t of)
+{
+	return (uint64_t)(part * (double)of + 0.5);
+}
+
+/*
+ * of n weights of a block and column those that there are in the column that has most of them: a
+ * block waits for it, but those before and behind it do not
+ */
+static inline uint64_t wse_sent(double density, uint64_t n)
+{
+	return (uint64_t)(0.5 + density * (double)n +
+			  0.7 * wse_sqrt(density * (1.0 - density) * (double)n));
+}
+
+/* of n weights one at least is there, each with this density */
+static inline double wse_any_of(double density, uint32_t n)
+{
+	double none = 1.0;
+
+	while (n--)
+		none *= 1.0 - density;
+	return 1.0 - none;
+}
+
 /*
  * A block's sums go round the row while the next one's products are made: a cycle a sum, and what
- * begins and ends it, the longer the more features a block has.
+ * begins and ends it, the longer the more features a block has. Of masked weights the lanes and the
+ * ring know those that are there; the bus brings whole runs, and the words of their masks.
  */
-static inline struct wse_block_cost wse_linear_block(const struct wse_graph *g, uint64_t k)
+static inline struct wse_block_cost wse_linear_block(const struct wse_graph *g, uint64_t k,
+						     double density)
 {
 	uint64_t b = g->nfeat, t = g->t, cols = wse_bus_columns(g);
 	uint64_t least = cols > 8 ? 300 : 200, run = wse_most(least, k * 25);
 	uint64_t less = t <= 8 ? 14 : t <= 24 ? 4 : 0, each = b >= 4 ? 300 : b == 2 ? 50 : 0;
 
 	return (struct wse_block_cost){
-		.lanes = 100 * (b * k * (t / g->tile.lanes) + (t <= 8 ? 39 : 5)),
-		.trip = 100 * (b * t + 35 - less) + each * k,
+		.lanes = 100 * (wse_sent(density, b * k) * (t / g->tile.lanes) + (t <= 8 ? 39 : 5)),
+		.trip = 100 * (b * t + 35 - less) + wse_part(density, each * k),
 		/* each run of a feature has requests of its own */
-		.port = b * cols * run,
+		.port = b * cols * (density < 1.0 ? run + 156 : run),
 	};
 }
 
 static inline uint64_t wse_linear_cycles(const struct wse_graph *g, uint64_t k, uint64_t outs,
-					 uint64_t post)
+					 double density, uint64_t post)
 {
 	uint64_t cols = g->tile.cols;
-	struct wse_block_cost block = wse_linear_block(g, k);
+	struct wse_block_cost block = wse_linear_block(g, k, density);
 
 	return wse_blocks_cycles(&block, 420 + 14 * cols + wse_deep(g, 3), outs * cols / g->nfeat) +
 	       outs * g->t * post / 100;
@@ -108,9 +137,10 @@ static inline uint64_t wse_linear_cycles(const struct wse_graph *g, uint64_t k, 
 /*
  * With rows, the links to the south carry the stream and the sums, a wavelet of each an element:
  * two cycles at best, and a part of one more where the two meet, which each row below the first
- * adds to.
+ * adds to. Of a masked gradient come back the bursts of 8 elements that have one.
  */
-static inline struct wse_block_cost wse_wgrad_block(const struct wse_graph *g, uint64_t k)
+static inline struct wse_block_cost wse_wgrad_block(const struct wse_graph *g, uint64_t k,
+						    double density)
 {
 	uint64_t b = g->nfeat, t = g->t, rows = g->tile.rows;
 	uint64_t element = rows == 1 ? 124 : rows == 2 ? 196 : 229;
@@ -126,12 +156,17 @@ static inline struct wse_block_cost wse_wgrad_block(const struct wse_graph *g, u
 	uint64_t link = b * k * element + (t <= 8 ? 3400 : 6300);
 	struct wse_block_cost c = {
 		/* behind the last feature, the lane tree's last result */
-		.lanes = 100 * (b * k * (t / g->tile.lanes) + (b >= 4 ? 8 : 12)),
-		.trip = 100 * (b * t + from + (rows == 1 ? alone : 0)) + each * k,
+		.lanes = 100 * (wse_sent(density, b * k) * (t / g->tile.lanes) + (b >= 4 ? 8 : 12)),
+		.trip = 100 * (b * t + from + (rows == 1 ? alone : 0)) + wse_part(density, each * k),
 		/* bursts of up to 32 bytes, or of 64 without a pause */
 		.port = b * wse_bus_columns(g) *
 			(g->tile.group ? wse_most(300, k * 50) : (k + 7) / 8 * 420),
 	};
+
+	link = density < 1.0 ? b * wse_part(density, k * element) + (t <= 8 ? 3400 : 6300) : link;
+	if (density < 1.0)
+		c.port = b * wse_bus_columns(g) *
+			 wse_part(wse_any_of(density, 8), (k + 7) / 8 * 443);
 
 	if (b >= 4)
 		c.trip = wse_most(c.trip, link);
@@ -139,9 +174,9 @@ static inline struct wse_block_cost wse_wgrad_block(const struct wse_graph *g, u
 }
 
 static inline uint64_t wse_wgrad_cycles(const struct wse_graph *g, uint64_t k, uint64_t outs,
-					int bias)
+					double density, int bias)
 {
-	struct wse_block_cost block = wse_wgrad_block(g, k);
+	struct wse_block_cost block = wse_wgrad_block(g, k, density);
 	uint64_t cols = g->tile.cols;
 
 	uint64_t first = (g->t <= 8 ? 350 + 48 * cols : 470 + 18 * cols) + wse_deep(g, 13);

@@ -23,6 +23,7 @@
 #include "output/metrics.h"
 #include "output/tensorboard.h"
 #include "keep.h"
+#include "plan_sparse.h"
 #include "ranks.h"
 #include "samples.h"
 #include "session.h"
@@ -424,11 +425,25 @@ static int one_step(struct loop *l)
 	return 0;
 }
 
+static void say_sparsity(struct loop *l)
+{
+	uint64_t all = 0, there = 0;
+
+	for (uint32_t i = 0; i < wse_memx_masks(l->s->memx)->nparts; i++) {
+		all += wse_memx_masks(l->s->memx)->part[i].count;
+		there += wse_memx_masks(l->s->memx)->part[i].keep;
+	}
+	wse_logf(&l->log, WSE_LOG_INFO,
+		 "| Sparse: %" PRIu64 " of %" PRIu64 " weights in %u matrices", there, all,
+		 wse_memx_masks(l->s->memx)->nparts);
+}
+
 /* of n steps, recomputation not counted; utilization: of the lanes, as the plan predicts it */
 static void say_flops(struct loop *l, double n)
 {
 	const struct wse_plan *p = &l->s->plan;
-	double macs = 3.0 * (double)l->s->cfg.model.family->macs(&l->s->cfg.model);
+	double macs = 3.0 * ((double)l->s->cfg.model.family->macs(&l->s->cfg.model) -
+			     wse_plan_left_out(p));
 	double tokens = (double)p->tokens * p->micro_batches;
 
 	wse_logf(&l->log, WSE_LOG_INFO,
@@ -625,6 +640,8 @@ static int train(struct loop *l)
 	if (l->run->cfg.count_params)
 		wse_logf(&l->log, WSE_LOG_INFO, "| Parameters: %zu in %u tensors",
 			 l->s->table->params, l->s->table->n);
+	if (l->run->cfg.count_params && l->run->cfg.sparsity.n)
+		say_sparsity(l);
 	ret = open_board(l);
 	if (ret)
 		return ret;

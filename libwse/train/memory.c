@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "graph/mask.h"
 #include "memx/grad_file.h"
 #include "memx/image_file.h"
 #include "memx/st_place.h"
@@ -141,7 +142,7 @@ int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, con
 	int forward = cfg->forward || g->forward;
 	uint32_t arrays = forward ? 1 : wse_optim_arrays(&cfg->optim);
 	uint32_t all = devices * ranks;
-	uint64_t per = (plan->micro_batches + all - 1) / all, io = 0, slots;
+	uint64_t per = (plan->micro_batches + all - 1) / all, io = 0, masks = 0, slots;
 	uint32_t mine = (plan->micro_batches + ranks - 1) / ranks;
 	struct wse_memx_pieces pieces = {0}, kept;
 	struct wse_tensor_table tab = {0};
@@ -168,6 +169,18 @@ int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, con
 			    (devices < mine ? devices : mine) * buffers(per);
 	}
 	images_in_file(g, &tab, devices, m);
+	for (uint32_t i = 0; i < g->nunits; i++) {
+		const struct wse_unit *u = &g->units[i];
+		struct wse_mask_shape fwd, back;
+
+		if (u->density <= 0.0)
+			continue;
+		fwd = wse_mask_shape(g, u, 0);
+		back = wse_mask_shape(g, u, 1);
+		masks += wse_mask_bytes(&fwd) + (forward ? 0 : wse_mask_bytes(&back));
+	}
+	m->images += masks;
+	m->images_file += masks;
 	grads_in_file(cfg, plan, &tab, &pieces, devices, ranks, m);
 	for (uint32_t i = 0; i < pieces.first[0]; i++) {
 		m->grads += pieces.p[i].count * sizeof(float);

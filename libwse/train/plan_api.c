@@ -13,6 +13,7 @@
 #include "train/memory.h"
 #include "train/network.h"
 #include "train/params.h"
+#include "train/plan_sparse.h"
 
 static int shape_of(const char *uri, struct wse_exec_info *info)
 {
@@ -158,6 +159,21 @@ static void print_text(const struct wse_plan *p, const struct wse_exec_cfg *log)
 	wse_graph_fini(&past.g);
 }
 
+/* weights that masks leave out */
+static void print_sparsity(const struct wse_config *cfg, const struct wse_exec_cfg *log)
+{
+	struct wse_tensor_table tab = {0};
+	uint64_t all, there;
+
+	if (!cfg->sparsity.n || cfg->model.family->tensors(&cfg->model, &tab))
+		return;
+	wse_sparse_count(&tab, &cfg->sparsity, &all, &there);
+	wse_tensor_table_fini(&tab);
+	wse_logf(log, WSE_LOG_INFO, "                 %llu of them left out by masks%s",
+		 (unsigned long long)(all - there),
+		 cfg->sparsity.file[0] ? ", and those of mask_file" : "");
+}
+
 static int plan(const struct wse_params *params, const char *uri, uint32_t flags,
 		const struct wse_exec_cfg *log, struct wse_plan_info *out)
 {
@@ -184,11 +200,14 @@ static int plan(const struct wse_params *params, const char *uri, uint32_t flags
 		return ret;
 	out->tile = info.tile;
 	ret = wse_plan_make(&m, &info.tile, params->cfg.batch, params->cfg.micro_batch, &p);
+	if (p.tokens && !ret)
+		ret = wse_plan_sparse(&params->cfg, &p);
 	if (p.tokens) {
 		fill(&params->cfg, &p, out);
 		wse_plan_print(&p, &m, info.name, log);
 		wse_logf(log, WSE_LOG_INFO, "parameters       %llu",
 			 (unsigned long long)out->weights);
+		print_sparsity(&params->cfg, log);
 		print_memory(&params->cfg, &p, uri, ranks ? ranks : 1, log);
 		if (m.forward)
 			print_text(&p, log);

@@ -18,6 +18,7 @@
 #include "profile.h"
 #include "ranks.h"
 #include "train/memory.h"
+#include "train/plan_sparse.h"
 
 static int open_device(struct wse_session *s, const char *uri, struct wse_exec **exec)
 {
@@ -114,6 +115,7 @@ static int open_devices(struct wse_session *s, const char *const *uris, uint32_t
 	if (!ret)
 		ret = wse_plan_make(&s->cfg.model, &s->tile, s->cfg.batch, s->cfg.micro_batch,
 				    &s->plan);
+	ret = ret ? ret : wse_plan_sparse(&s->cfg, &s->plan);
 	if (!ret) {
 		say_columns(s);
 		say_idle(s, n);

@@ -310,6 +310,10 @@ int main(int argc, char **argv)
 	static const char *const group[] = {"model.num_heads=2", "model.nonlinearity=relu"};
 	static const char *const eight[] = {"model.max_position_embeddings=32",
 					    "model.recompute=spill"};
+	static const char *const sparse[] = {"sparsity={sparsity: 0.75, param_filter: '*'}"};
+	static const char *const half[] = {"train_dataloader.batch_size=128",
+					   "train_dataloader.micro_batch_size=128",
+					   "sparsity={sparsity: 0.5, param_filter: '*'}"};
 	struct wse_device *dev;
 	FILE *f;
 	const char *wide_only = NULL;
@@ -350,6 +354,8 @@ int main(int argc, char **argv)
 	step("LLaMA's form, 32 tokens", URI, gpt, two, 2, llama);
 	step("GPT-J's form, 16 tokens", URI, gpt, NULL, 0, gptj);
 	step("an MLP", URI, mlp, NULL, 0, NULL);
+	step("an MLP, a quarter of its weights", URI, mlp, sparse, 1, NULL);
+	step("an MLP, half of its weights, 32 tokens", URI, mlp, half, 3, NULL);
 	unlink(text);
 	return tap_end();
 }
