@@ -157,7 +157,8 @@ static inline struct wse_block_cost wse_wgrad_block(const struct wse_graph *g, u
 	struct wse_block_cost c = {
 		/* behind the last feature, the lane tree's last result */
 		.lanes = 100 * (wse_sent(density, b * k) * (t / g->tile.lanes) + (b >= 4 ? 8 : 12)),
-		.trip = 100 * (b * t + from + (rows == 1 ? alone : 0)) + wse_part(density, each * k),
+		.trip = 100 * (b * t + from + (rows == 1 ? alone : 0)) +
+			wse_part(density, each * k),
 		/* bursts of up to 32 bytes, or of 64 without a pause */
 		.port = b * wse_bus_columns(g) *
 			(g->tile.group ? wse_most(300, k * 50) : (k + 7) / 8 * 420),
