@@ -80,6 +80,33 @@ static int check_prompt(struct sections *s, const struct wse_yaml *at, const cha
 	return !text[0];
 }
 
+/* several, of options */
+static void read_prompts(struct sections *s, const struct wse_prompt *p)
+{
+	struct wse_config *c = s->cfg;
+	size_t at = 0;
+
+	for (; p->text; p++) {
+		size_t n = p->len ? p->len : strlen(p->text);
+
+		if (!check_prompt(s, NULL, p->text, n))
+			return;
+		if (c->nprompts == WSE_PROMPTS || at + n + 1 > sizeof(c->prompts)) {
+			wse_fault_add(s->r.faults, 0, "--prompt: at most %d, of %d bytes in all",
+				      WSE_PROMPTS, WSE_PROMPTS_ROOM - WSE_PROMPTS);
+			return;
+		}
+		memcpy(c->prompts + at, p->text, n);
+		c->prompts[at + n] = 0;
+		if (!c->nprompts) {
+			memcpy(c->sample_prompt, c->prompts, n + 1);
+			c->sample_prompt_len = n;
+		}
+		c->prompt_len[c->nprompts++] = n;
+		at += n + 1;
+	}
+}
+
 /* the option's, the file's, or a beginning that most texts have */
 static void read_prompt(struct sections *s, struct wse_yaml *y)
 {
@@ -96,6 +123,10 @@ static void read_prompt(struct sections *s, struct wse_yaml *y)
 	c->sample_prompt_len = strlen(c->sample_prompt);
 	at = y ? wse_yaml_peek(y, "prompt") : NULL;
 	/* once: without sampling, or with a fault about that, the prompt does not matter */
+	if (s->src->prompts && s->src->prompts->text) {
+		read_prompts(s, s->src->prompts);
+		return;
+	}
 	if (!option && at && !(wse_yaml_peek(y, "bytes") && s->vocab > 256 && !s->bpe))
 		check_prompt(s, at, c->sample_prompt, c->sample_prompt_len);
 	if (!option)

@@ -11,6 +11,7 @@
 
 #define WSE_PATH 1024
 #define WSE_PROMPT 4096
+#define WSE_PROMPTS_ROOM (32 << 10) /* of several */
 
 struct wse_config {
 	struct wse_model model;
@@ -49,6 +50,10 @@ struct wse_config {
 	uint32_t samples;		/* 0: two after training, one for generate */
 	char sample_prompt[WSE_PROMPT];	/* bytes as they are, and a NUL behind them */
 	size_t sample_prompt_len;
+	/* several, of which that is the first: one behind the other with a NUL each; 0: one */
+	uint32_t nprompts;
+	char prompts[WSE_PROMPTS_ROOM];
+	size_t prompt_len[WSE_PROMPTS];
 	/* callbacks and loggers: 0 and "" if they are not there */
 	uint64_t keep_checkpoints;	/* KeepNCheckpoints: the last n stay */
 	int count_params, log_flops;	/* CountParams, FlopUtilization: a line each */
@@ -68,6 +73,7 @@ struct wse_config_source {
 	const char *data, *model_dir, *tokenizer;	/* instead of the file's, or NULL */
 	const char *prompt;		/* likewise, bytes kept as they are */
 	size_t prompt_len;		/* 0: up to the first NUL */
+	const struct wse_prompt *prompts;	/* several, up to one with text NULL; or NULL */
 	/*
 	 * nothing is read or trained: sections that would be refused for that are named in unneeded
 	 */

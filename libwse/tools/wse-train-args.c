@@ -28,7 +28,7 @@ static const char usage[] =
 	"                       for eval and generate the last one)\n"
 	"  --set KEY.PATH=VALUE overrides a key of the file; may be repeated\n"
 	"  --prompt TEXT        what the sampled text goes on from; \"-\": standard input, bytes as they are\n"
-	"                       (default: the file's, or \"The \")\n"
+	"                       (default: the file's, or \"The \"); may be repeated\n"
 	"  --profile DIR        where the time goes: timelines of wafers and host, operations\n"
 	"                       by cycles (default: none)\n"
 	"  --log-json FILE      append what happens as JSON, an object a line (default: none)\n"
@@ -160,6 +160,9 @@ int parse(int argc, char **argv, struct args *a)
 			return 1;
 		case 'i':
 			a->prompt = optarg;
+			/* one too many is an error of the configuration */
+			if (a->nprompts <= WSE_PROMPTS)
+				a->prompts[a->nprompts++].text = optarg;
 			break;
 		case 'v':
 			a->verify = optarg;
@@ -263,6 +266,11 @@ int read_prompt(struct args *a)
 	static char text[MAX_PROMPT + 1];
 	ssize_t n = 1;
 
+	for (uint32_t i = 0; i < a->nprompts && a->nprompts > 1; i++)
+		if (!strcmp(a->prompts[i].text, "-")) {
+			fprintf(stderr, "wse-train: --prompt - is the only one, or none of them\n");
+			return -EINVAL;
+		}
 	if (!a->prompt || strcmp(a->prompt, "-"))
 		return 0;
 	while (a->prompt_len < MAX_PROMPT && n > 0) {

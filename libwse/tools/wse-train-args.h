@@ -17,6 +17,8 @@ struct args {
 	const char *profile;
 	const char *tokenize, *tokenizer, *out, *launch;
 	size_t prompt_len; /* 0: up to the first NUL */
+	struct wse_prompt prompts[WSE_PROMPTS + 2]; /* all of --prompt */
+	uint32_t nprompts;
 	uint32_t num_wse, restarts;
 	uint32_t ranks; /* of a plan, 0: alone */
 	int plan, validate, wait;

@@ -291,6 +291,7 @@ static int read_params(const struct args *a, enum wse_mode mode, struct wse_para
 		.model_dir = a->model_dir,
 		.prompt = a->prompt,
 		.prompt_len = a->prompt_len,
+		.prompts = a->nprompts > 1 ? a->prompts : NULL,
 		.plan = a->plan || a->validate,
 		.forward = mode == WSE_MODE_EVAL || mode == WSE_MODE_GENERATE,
 	};

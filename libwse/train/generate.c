@@ -97,7 +97,8 @@ static int pick(const struct wse_sampling *how, const float *logits, size_t stri
 /* what is asked for, in tokens */
 struct request {
 	const struct wse_sampling *how;
-	struct wse_tokens prompt;
+	struct wse_tokens *prompts; /* [nprompts] */
+	uint32_t nprompts;
 	uint32_t pad;	/* what is before a text */
 	uint32_t vocab; /* tokens below it may be drawn: a model may have more than its tokenizer */
 };
@@ -120,23 +121,25 @@ static uint32_t inputs_of(const struct wse_model *m, const struct text *t)
 	return (uint32_t)(n < m->span ? n : m->span);
 }
 
+/* texts from number `first` on */
 static int open_texts(struct wse_session *s, const struct request *r, struct text *texts,
-		      uint32_t n)
+		      uint32_t first, uint32_t n)
 {
 	const struct wse_model *m = &s->cfg.model;
-	size_t pad = r->prompt.n < m->window ? m->window - r->prompt.n : 0;
 
 	for (uint32_t k = 0; k < n; k++) {
+		const struct wse_tokens *prompt = &r->prompts[(first + k) / r->how->streams];
+		size_t pad = prompt->n < m->window ? m->window - prompt->n : 0;
 		struct text *t = &texts[k];
 
-		t->len = pad + r->prompt.n;
+		t->len = pad + prompt->n;
 		t->history = calloc((t->len + r->how->n + m->span + 1) * wse_token_places(m->vocab),
 				    sizeof(*t->history));
 		if (!t->history)
 			return -ENOMEM;
 		for (size_t i = 0; i < t->len; i++)
 			wse_token_put(t->history, i, m->vocab,
-				      i < pad ? r->pad : r->prompt.id[i - pad]);
+				      i < pad ? r->pad : prompt->id[i - pad]);
 	}
 	return 0;
 }
@@ -146,9 +149,10 @@ struct pass {
 	struct wse_session *s;
 	const struct request *r;
 	struct text *texts;
-	uint32_t n, first;	   /* texts; the number of the first one */
+	uint32_t n, first;	   /* texts; the number of the first one: prompt by prompt */
 	struct wse_gen_past *past; /* NULL: the whole window is computed for each token */
 	const uint16_t **samples;  /* [n], and as many as a micro-batch has */
+	uint32_t *inputs;	   /* [n] */
 	double *scratch;
 };
 
@@ -166,9 +170,10 @@ static int draw(struct pass *p, uint32_t k, const float *row, size_t stride, uin
 			return wse_fail(-ERANGE,
 					"sampling: the logits are not finite at token %llu",
 					(unsigned long long)pos);
-	ret = pick(r->how, row, stride, r->vocab,
-		   wse_rng_uniform(r->how->seed, STREAM_BASE + p->first + k, pos), p->scratch,
-		   &token);
+	ret = pick(
+		r->how, row, stride, r->vocab,
+		wse_rng_uniform(r->how->seed, STREAM_BASE + (p->first + k) % r->how->streams, pos),
+		p->scratch, &token);
 	if (!ret)
 		wse_token_put(t->history, t->len, vocab, token);
 	return ret;
@@ -214,17 +219,29 @@ static int advance_whole(struct pass *p, uint32_t k0, uint64_t pos)
 	return ret;
 }
 
-/* all texts are equally long: they begin with one prompt */
 static int advance_past(struct pass *p, uint64_t pos)
 {
-	uint32_t n = inputs_of(&p->s->cfg.model, &p->texts[0]);
 	const float *logits;
 	size_t stride;
-	int ret = wse_gen_past_logits(p->past, p->samples, n, &logits, &stride);
+	int ret;
 
+	for (uint32_t k = 0; k < p->n; k++)
+		p->inputs[k] = inputs_of(&p->s->cfg.model, &p->texts[k]);
+	ret = wse_gen_past_logits(p->past, p->samples, p->inputs, &logits, &stride);
 	for (uint32_t k = 0; k < p->n && !ret; k++)
-		ret = draw(p, k, logits + wse_gen_past_at(p->past, k, n), stride, pos);
+		ret = draw(p, k, logits + wse_gen_past_at(p->past, k, p->inputs[k]), stride, pos);
 	return ret;
+}
+
+/* is all of every text within the window? */
+static int in_window(const struct pass *p)
+{
+	const struct wse_model *m = &p->s->cfg.model;
+
+	for (uint32_t k = 0; k < p->n; k++)
+		if (p->texts[k].len - m->window + 1 > m->span)
+			return 0;
+	return 1;
 }
 
 /*
@@ -236,7 +253,7 @@ static int advance(struct pass *p, uint64_t pos)
 	const struct wse_model *m = &p->s->cfg.model;
 	int ret = 0;
 
-	if (p->past && p->texts[0].len - m->window + 1 > m->span) {
+	if (p->past && !in_window(p)) {
 		ret = wse_gen_past_close(p->past);
 		p->past = NULL;
 	}
@@ -270,15 +287,14 @@ size_t wse_session_text_room(const struct wse_session *s, uint64_t n)
 	return n * (s->bpe ? wse_bpe_longest(s->bpe) : 1) + 1;
 }
 
-/* is the first token within the window? Then there is a past */
+/* are the first tokens within the window? Then there is a past */
 static int open_past(struct pass *p)
 {
-	const struct wse_model *m = &p->s->cfg.model;
 	unsigned int before = wse_failures();
 	struct wse_failure none;
 	int ret;
 
-	if (p->s->whole_window || p->texts[0].len - m->window + 1 > m->span)
+	if (p->s->whole_window || !in_window(p))
 		return 0;
 	wse_failure_keep(&none, 0);
 	ret = wse_gen_past_open(p->s, p->n, &p->past);
@@ -299,8 +315,10 @@ static int one_pass(struct wse_session *s, const struct request *r, uint32_t fir
 
 	p.samples = calloc((size_t)n + s->plan.tokens, sizeof(*p.samples));
 	p.texts = calloc(n, sizeof(*p.texts));
+	p.inputs = calloc(n, sizeof(*p.inputs));
 	p.scratch = calloc(s->cfg.model.vocab, sizeof(*p.scratch));
-	ret = p.samples && p.texts && p.scratch ? open_texts(s, r, p.texts, n) : -ENOMEM;
+	ret = p.samples && p.texts && p.inputs && p.scratch ? open_texts(s, r, p.texts, first, n)
+							    : -ENOMEM;
 	ret = ret ? ret : open_past(&p);
 	for (uint64_t pos = 0; pos < how->n && !ret; pos++)
 		ret = advance(&p, pos);
@@ -317,38 +335,59 @@ static int one_pass(struct wse_session *s, const struct request *r, uint32_t fir
 		free(p.texts[k].history);
 	free(p.samples);
 	free(p.texts);
+	free(p.inputs);
 	free(p.scratch);
 	return ret ? ret : closed;
 }
 
-/* the prompt's tokens, and what may be drawn */
+/* a prompt's tokens, each a byte */
+static int read_bytes(const char *text, size_t n, uint32_t vocab, struct wse_tokens *to)
+{
+	to->id = calloc(n + 1, sizeof(*to->id));
+	if (!to->id)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		to->id[to->n++] = (unsigned char)text[i];
+		if (to->id[i] >= vocab)
+			return wse_fail(
+				-EINVAL,
+				"byte %zu of the prompt is %u: the vocabulary has %u tokens", i,
+				to->id[i], vocab);
+	}
+	return 0;
+}
+
+/* the prompts' tokens, and what may be drawn */
 static int open_request(struct wse_session *s, const struct wse_sampling *how, struct request *r)
 {
 	uint32_t vocab = s->cfg.model.vocab;
+	const struct wse_prompt one = {how->prompt, how->prompt_len};
+	const struct wse_prompt *list = how->nprompts ? how->prompts : &one;
+	int ret = 0;
 
 	*r = (struct request){.how = how, .pad = '\n', .vocab = vocab};
 	if (s->bpe) {
 		r->pad = wse_bpe_begin_id(s->bpe);
 		r->vocab = wse_bpe_size(s->bpe);
-		return wse_bpe_encode(s->bpe, how->prompt, how->prompt_len, &r->prompt);
-	}
-	if (vocab > 256)
+	} else if (vocab > 256) {
 		return wse_fail(-EINVAL,
 				"text needs a vocabulary of bytes, or a tokenizer: this one has %u "
 				"tokens; give train_dataloader.tokenizer, or --tokenizer",
 				vocab);
-	r->prompt.id = calloc(how->prompt_len + 1, sizeof(*r->prompt.id));
-	if (!r->prompt.id)
-		return -ENOMEM;
-	for (size_t i = 0; i < how->prompt_len; i++) {
-		r->prompt.id[r->prompt.n++] = (unsigned char)how->prompt[i];
-		if (r->prompt.id[i] >= vocab)
-			return wse_fail(
-				-EINVAL,
-				"byte %zu of the prompt is %u: the vocabulary has %u tokens", i,
-				r->prompt.id[i], vocab);
 	}
-	return 0;
+	r->nprompts = how->nprompts ? how->nprompts : 1;
+	r->prompts = calloc(r->nprompts, sizeof(*r->prompts));
+	if (!r->prompts)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < r->nprompts && !ret; i++) {
+		size_t n = list[i].len || !how->nprompts ? list[i].len : strlen(list[i].text);
+
+		ret = s->bpe ? wse_bpe_encode(s->bpe, list[i].text, n, &r->prompts[i])
+			     : read_bytes(list[i].text, n, vocab, &r->prompts[i]);
+		if (ret == -EINVAL && r->nprompts > 1)
+			wse_fail_in(ret, "prompt %u: ", i + 1);
+	}
+	return ret;
 }
 
 int wse_session_generate(struct wse_session *s, const struct wse_sampling *how, char *text)
@@ -357,15 +396,18 @@ int wse_session_generate(struct wse_session *s, const struct wse_sampling *how, 
 	unsigned int before = wse_failures();
 	struct request r;
 	int ret = open_request(s, how, &r), asked = ret == -EINVAL;
+	uint32_t all = r.nprompts * how->streams;
 
 	most = most > rows ? most : rows;
 	if (!ret && wse_memx_pending(s->memx)) /* rank 0's own, but for this */
 		ret = wse_ranks_meet(s, WSE_TOGETHER_FINISH, 0);
-	for (uint32_t first = 0; first < how->streams && !ret; first += n) {
-		n = how->streams - first < most ? how->streams - first : most;
+	for (uint32_t first = 0; first < all && !ret; first += n) {
+		n = all - first < most ? all - first : most;
 		ret = one_pass(s, &r, first, n, text);
 	}
-	free(r.prompt.id);
+	for (uint32_t i = 0; r.prompts && i < r.nprompts; i++)
+		free(r.prompts[i].id);
+	free(r.prompts);
 	if (ret && ret != -ERANGE && !asked)
 		wse_fail_in(wse_fail_since(before, ret, "%s", strerror(-ret)), "sampling: ");
 	return ret;

@@ -14,7 +14,8 @@ struct wse_gen_past {
 	struct wse_buf_pool pool;
 	struct wse_past past;
 	uint32_t texts;
-	uint32_t done; /* rows of T tokens whose keys and values are there */
+	uint32_t *done; /* [texts] rows of T tokens whose keys and values are there */
+	uint32_t *now;	/* [texts] the row that is made */
 	struct wse_micro_batch job;
 	const uint16_t **some; /* samples of a whole micro-batch */
 };
@@ -61,7 +62,9 @@ int wse_gen_past_open(struct wse_session *s, uint32_t texts, struct wse_gen_past
 		return ret;
 	}
 	p->some = calloc(s->plan.tokens, sizeof(*p->some));
-	ret = p->some ? make_buffers(p) : -ENOMEM;
+	p->done = calloc(texts, sizeof(*p->done));
+	p->now = calloc(texts, sizeof(*p->now));
+	ret = p->some && p->done && p->now ? make_buffers(p) : -ENOMEM;
 	ret = ret ? ret : wse_swarm_prepare(s->swarm, &p->past.g);
 	if (ret) {
 		struct wse_failure first;
@@ -85,12 +88,14 @@ int wse_gen_past_close(struct wse_gen_past *p)
 	free_buffers(p);
 	wse_graph_fini(&p->past.g);
 	free(p->some);
+	free(p->done);
+	free(p->now);
 	free(p);
 	return ret;
 }
 
-/* the inputs of row `chunk` of each text, out of those of whole windows */
-static void gather(struct wse_gen_past *p, const uint16_t *const *samples, uint32_t chunk)
+/* the inputs of a row of each text, out of those of whole windows */
+static void gather(struct wse_gen_past *p, const uint16_t *const *samples)
 {
 	const struct wse_session *s = p->s;
 	const struct wse_graph *whole = &s->plan.graph, *g = &p->past.g;
@@ -100,7 +105,7 @@ static void gather(struct wse_gen_past *p, const uint16_t *const *samples, uint3
 	uint16_t *count = wse_span_ptr(p->job.in[p->past.count]);
 
 	for (uint32_t k = 0; k < p->texts; k++) {
-		uint32_t at = k % per * m->span + chunk * g->t;
+		uint32_t at = k % per * m->span + p->now[k] * g->t;
 
 		for (uint32_t i = 0; i < per && k % per == 0; i++)
 			p->some[i] = samples[k + i < p->texts ? k + i : p->texts - 1];
@@ -116,7 +121,7 @@ static void gather(struct wse_gen_past *p, const uint16_t *const *samples, uint3
 				       from + (r * s->plan.tokens + at) * e, g->t * e);
 		}
 		for (uint32_t i = 0; i < g->t; i++)
-			count[k * g->t + i] = (uint16_t)chunk;
+			count[k * g->t + i] = (uint16_t)p->now[k];
 	}
 }
 
@@ -135,34 +140,52 @@ static int run(struct wse_gen_past *p, int logits)
 	return ret;
 }
 
-/* the keys and values of a row that will not change any more */
-static void keep(struct wse_gen_past *p, uint32_t chunk)
+/* the keys and values of a text's row that will not change any more */
+static void keep(struct wse_gen_past *p, uint32_t text, uint32_t chunk)
 {
 	const struct wse_past *past = &p->past;
-	const size_t keys = 2 * past->keys, n = wse_graph_tokens(&past->g);
+	const size_t keys = 2 * past->keys, n = wse_graph_tokens(&past->g), t = past->g.t;
 	const size_t columns = (size_t)past->layers * past->g.tile.cols;
-	const uint16_t *from = wse_span_ptr(p->job.out[past->made]);
-	uint16_t *to = wse_span_ptr(p->job.in[past->past]);
+	const uint16_t *from = (uint16_t *)wse_span_ptr(p->job.out[past->made]) + text * t;
+	uint16_t *to = (uint16_t *)wse_span_ptr(p->job.in[past->past]) + text * t;
 
 	for (size_t c = 0; c < columns; c++)
 		for (size_t f = 0; f < keys; f++)
 			memcpy(to + ((c * keys + f) * past->chunks + chunk) * n,
-			       from + ((c + 1) * past->rows - keys + f) * n, n * sizeof(*to));
+			       from + ((c + 1) * past->rows - keys + f) * n, t * sizeof(*to));
 }
 
-int wse_gen_past_logits(struct wse_gen_past *p, const uint16_t *const *samples, uint32_t n,
+/* the row that a text with n inputs needs next, its last one again when all are there */
+static uint32_t row_of(const struct wse_gen_past *p, uint32_t text, uint32_t n)
+{
+	uint32_t last = (n - 1) / p->past.g.t;
+
+	return p->done[text] < last ? p->done[text] : last;
+}
+
+int wse_gen_past_logits(struct wse_gen_past *p, const uint16_t *const *samples, const uint32_t *n,
 			const float **logits, size_t *stride)
 {
-	uint32_t t = p->past.g.t, last = (n - 1) / t;
+	uint32_t t = p->past.g.t, rows = 0;
 	int ret = wse_memx_finish(p->s->memx);
 
-	for (uint32_t chunk = p->done < last ? p->done : last; chunk <= last && !ret; chunk++) {
-		gather(p, samples, chunk);
-		ret = run(p, chunk == last);
-		if (ret || n < (chunk + 1) * t)
-			continue;
-		keep(p, chunk);
-		p->done = chunk + 1;
+	/* the text that is furthest behind says how many; the others stay at their last one */
+	for (uint32_t k = 0; k < p->texts; k++) {
+		uint32_t left = (n[k] - 1) / t - row_of(p, k, n[k]) + 1;
+
+		rows = left > rows ? left : rows;
+	}
+	while (rows-- && !ret) {
+		for (uint32_t k = 0; k < p->texts; k++)
+			p->now[k] = row_of(p, k, n[k]);
+		gather(p, samples);
+		ret = run(p, !rows);
+		for (uint32_t k = 0; k < p->texts && !ret; k++) {
+			if (n[k] < (p->now[k] + 1) * t)
+				continue;
+			keep(p, k, p->now[k]);
+			p->done[k] = p->now[k] + 1;
+		}
 	}
 	*logits = wse_span_ptr(p->job.out[p->past.g.logits]);
 	*stride = wse_graph_tokens(&p->past.g);

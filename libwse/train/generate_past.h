@@ -20,10 +20,11 @@ int wse_gen_past_open(struct wse_session *s, uint32_t texts, struct wse_gen_past
 int wse_gen_past_close(struct wse_gen_past *p);
 
 /*
- * The logits that follow the first n inputs of each sample [texts], n at most the model's span and
- * never less than before: what was computed stays. Those of text k are row [v * stride + at of k]
+ * The logits that follow the first n[k] inputs of each sample k [texts], at most the model's span
+ * and never less than before: what was computed stays. Those of text k are row [v * stride + at of
+ * k]. A text that is behind the others gets its rows while they wait.
  */
-int wse_gen_past_logits(struct wse_gen_past *p, const uint16_t *const *samples, uint32_t n,
+int wse_gen_past_logits(struct wse_gen_past *p, const uint16_t *const *samples, const uint32_t *n,
 			const float **logits, size_t *stride);
 /* where text k is in a row of them, after n inputs */
 size_t wse_gen_past_at(const struct wse_gen_past *p, uint32_t k, uint32_t n);

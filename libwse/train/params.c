@@ -67,6 +67,7 @@ static int read_file(struct wse_params *p, const char *path, const struct wse_ov
 	src.model_dir = over->model_dir;
 	src.prompt = over->prompt;
 	src.prompt_len = over->prompt_len;
+	src.prompts = over->prompts;
 	src.plan = !!over->plan;
 	clear(p);
 	ret = wse_config_read_file(path, &src, &p->cfg, &p->faults);

@@ -41,9 +41,13 @@ static void show_sample(const struct wse_exec_cfg *log, char *text, size_t n)
 int wse_session_sample(struct wse_session *s, const struct wse_config *cfg, uint32_t streams,
 		       const struct wse_exec_cfg *log)
 {
+	struct wse_prompt prompts[WSE_PROMPTS] = {{cfg->sample_prompt, cfg->sample_prompt_len}};
+	uint32_t n = cfg->nprompts ? cfg->nprompts : 1;
 	struct wse_sampling how = {
-		.prompt = cfg->sample_prompt,
-		.prompt_len = cfg->sample_prompt_len,
+		.prompts = prompts,
+		.nprompts = cfg->nprompts,
+		.prompt = cfg->nprompts ? NULL : cfg->sample_prompt,
+		.prompt_len = cfg->nprompts ? 0 : cfg->sample_prompt_len,
 		.n = cfg->sample_tokens,
 		.temperature = cfg->sample_temperature,
 		.top_k = cfg->sample_top_k,
@@ -51,19 +55,28 @@ int wse_session_sample(struct wse_session *s, const struct wse_config *cfg, uint
 		.seed = cfg->sample_seed,
 		.streams = cfg->samples ? cfg->samples : streams,
 	};
-	size_t room = wse_session_text_room(s, how.n);
-	char *made = malloc(how.streams * room);
-	char *text = malloc(how.prompt_len + room);
-	int ret = made && text ? wse_session_generate(s, &how, made) : -ENOMEM;
+	size_t room = wse_session_text_room(s, how.n), at = 0;
+	char *made = malloc(n * how.streams * room), *text = malloc(WSE_PROMPT + room);
+	int ret;
 
-	for (uint32_t i = 0; i < how.streams && !ret; i++) {
+	for (uint32_t i = 0; i < cfg->nprompts; i++) {
+		prompts[i] = (struct wse_prompt){cfg->prompts + at, cfg->prompt_len[i]};
+		at += cfg->prompt_len[i] + 1;
+	}
+	ret = made && text ? wse_session_generate(s, &how, made) : -ENOMEM;
+	for (uint32_t i = 0; i < n * how.streams && !ret; i++) {
+		const struct wse_prompt *prompt = &prompts[i / how.streams];
 		/* bytes may be NUL, too; of a tokenizer a text ends there */
-		size_t n = s->bpe ? strlen(made + i * room) : how.n;
+		size_t len = s->bpe ? strlen(made + i * room) : how.n;
 
-		memcpy(text, how.prompt, how.prompt_len);
-		memcpy(text + how.prompt_len, made + i * room, n);
-		wse_logf(log, WSE_LOG_INFO, "| Sample %u:", i + 1);
-		show_sample(log, text, how.prompt_len + n);
+		memcpy(text, prompt->text, prompt->len);
+		memcpy(text + prompt->len, made + i * room, len);
+		if (n == 1)
+			wse_logf(log, WSE_LOG_INFO, "| Sample %u:", i + 1);
+		else
+			wse_logf(log, WSE_LOG_INFO, "| Prompt %u, sample %u:", i / how.streams + 1,
+				 i % how.streams + 1);
+		show_sample(log, text, prompt->len + len);
 	}
 	free(made);
 	free(text);

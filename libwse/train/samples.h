@@ -6,7 +6,7 @@
 #include "session.h"
 
 /*
- * The prompt and what the model makes of it, as often as asked for; `streams` times where cfg does
+ * Each prompt and what the model makes of it, as often as asked for; `streams` times where cfg does
  * not say
  */
 int wse_session_sample(struct wse_session *s, const struct wse_config *cfg, uint32_t streams,

@@ -406,6 +406,16 @@ int wse_trainer_generate(struct wse_trainer *t, const struct wse_sampling *how, 
 			h.top_p, h.temperature);
 	else if (h.prompt_len && !h.prompt)
 		ret = wse_fail(-EINVAL, "the prompt is NULL");
+	else if (h.nprompts && (!h.prompts || h.prompt))
+		ret = wse_fail(-EINVAL, h.prompt ? "prompt contradicts prompts: give the one or "
+						   "the other"
+						 : "prompts is NULL");
+	for (uint32_t i = 0; i < h.nprompts && !ret; i++)
+		if (!h.prompts[i].text)
+			ret = wse_fail(-EINVAL, "prompt %u is NULL", i + 1);
+	if (!ret && (uint64_t)h.streams * (h.nprompts ? h.nprompts : 1) > UINT32_MAX)
+		ret = wse_fail(-EINVAL, "%u prompts of %u texts are too many", h.nprompts,
+			       h.streams);
 	ret = ret ? ret : wse_session_generate(&t->s, &h, text);
 	return leave(t, ret);
 }

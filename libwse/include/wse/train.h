@@ -38,6 +38,14 @@ typedef void (*wse_log_fn)(void *ctx, enum wse_log_level level, const char *text
 int wse_params_create(struct wse_params **p);
 int wse_params_destroy(struct wse_params *p);
 
+/* What a text goes on from: bytes as they are. */
+struct wse_prompt {
+	const char *text;
+	size_t len; /* 0: up to the first NUL */
+};
+
+#define WSE_PROMPTS 64 /* of a run, 32 KiB in all */
+
 /* What overrides a parameter file. */
 struct wse_override {
 	/* [nsets] "key.path=value"; "trainer.init." and "trainer.fit." may be left out */
@@ -56,7 +64,8 @@ struct wse_override {
 	 */
 	uint64_t forward;
 	const char *tokenizer;	 /* as for wse_tokenizer_open(); NULL: the file's */
-	const void *resv[1];
+	/* several, instead of prompt; one with text NULL is their end */
+	const struct wse_prompt *prompts;
 };
 
 /*
@@ -283,11 +292,15 @@ struct wse_sampling {
 	double top_p;	    /* of the fewest that have this share; 0, 1: all */
 	uint64_t seed;
 	uint32_t streams; /* texts */
+	/* [nprompts] instead of prompt, where that is NULL; each has `streams` texts */
+	uint32_t nprompts;
+	const struct wse_prompt *prompts;
 };
 
 /*
- * Continues the prompt in `streams` independent ways; text [streams][n * token_bytes + 1], with
- * wse_trainer_info's token_bytes; each ends with a 0. -EINVAL: neither bytes nor a tokenizer.
+ * Continues each prompt in `streams` independent ways; text [prompts][streams][n * token_bytes +
+ * 1], with wse_trainer_info's token_bytes; each ends with a 0. A text does not depend on the other
+ * prompts. -EINVAL: neither bytes nor a tokenizer.
  */
 int wse_trainer_generate(struct wse_trainer *t, const struct wse_sampling *how, char *text);
 

@@ -36,6 +36,7 @@ WSE_NO_VALUE = 0xffffffff
 WSE_NO_UNIT = 0xffffffff
 WSE_NO_TENSOR = 0xffffffff
 WSE_NO_BIAS = 0xffffffff
+WSE_PROMPTS = 64  # of a run, 32 KiB in all
 WSE_SCHED_MAX = 8
 WSE_PLAN_SHAPE = 1  # plan for the shape that the URI names; no device is opened
 WSE_PLAN_FORWARD = 2  # the forward pass alone, as for eval and generate
@@ -588,6 +589,14 @@ class wse_trainer(Structure):
     pass
 
 
+class wse_prompt(Structure):
+    """
+    What a text goes on from: bytes as they are.
+
+    len: 0: up to the first NUL
+    """
+
+
 class wse_override(Structure):
     """
     What overrides a parameter file.
@@ -600,6 +609,7 @@ class wse_override(Structure):
     prompt_len: 0: up to its first NUL
     forward: 1: trainers evaluate and generate only, without memory for optimizer state and gradients: they take the weights of a checkpoint (WSE_CKPT_MODEL, _EVAL), and refuse steps
     tokenizer: as for wse_tokenizer_open(); NULL: the file's
+    prompts: several, instead of prompt; one with text NULL is their end
     """
 
 
@@ -695,6 +705,7 @@ class wse_sampling(Structure):
     top_k: of the most likely ones; 0: all
     top_p: of the fewest that have this share; 0, 1: all
     streams: texts
+    nprompts: [nprompts] instead of prompt, where that is NULL; each has `streams` texts
     """
 
 
@@ -1071,6 +1082,11 @@ wse_tokenize_result._fields_ = [
     ("resv", c_uint64 * 4),
 ]
 
+wse_prompt._fields_ = [
+    ("text", c_char_p),
+    ("len", c_size_t),
+]
+
 wse_override._fields_ = [
     ("sets", POINTER(c_char_p)),
     ("nsets", c_uint32),
@@ -1081,7 +1097,7 @@ wse_override._fields_ = [
     ("prompt_len", c_size_t),
     ("forward", c_uint64),
     ("tokenizer", c_char_p),
-    ("resv", c_void_p * 1),
+    ("prompts", POINTER(wse_prompt)),
 ]
 
 wse_sched._fields_ = [
@@ -1180,6 +1196,8 @@ wse_sampling._fields_ = [
     ("top_p", c_double),
     ("seed", c_uint64),
     ("streams", c_uint32),
+    ("nprompts", c_uint32),
+    ("prompts", POINTER(wse_prompt)),
 ]
 
 wse_progress._fields_ = [
@@ -1774,8 +1792,9 @@ SHA-256 over weights and training state, hexadecimal, [65]. Equal training has e
 """)
 
 bind("wse_trainer_generate", c_int, POINTER(wse_trainer), POINTER(wse_sampling), POINTER(c_char), doc="""
-Continues the prompt in `streams` independent ways; text [streams][n * token_bytes + 1], with
-wse_trainer_info's token_bytes; each ends with a 0. -EINVAL: neither bytes nor a tokenizer.
+Continues each prompt in `streams` independent ways; text [prompts][streams][n * token_bytes +
+1], with wse_trainer_info's token_bytes; each ends with a 0. A text does not depend on the other
+prompts. -EINVAL: neither bytes nor a tokenizer.
 """)
 
 bind("wse_trainer_run", c_int, POINTER(wse_trainer), POINTER(wse_run_shape), POINTER(wse_run_result), doc="""

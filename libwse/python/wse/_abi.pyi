@@ -32,6 +32,7 @@ WSE_NO_VALUE: int
 WSE_NO_UNIT: int
 WSE_NO_TENSOR: int
 WSE_NO_BIAS: int
+WSE_PROMPTS: int
 WSE_SCHED_MAX: int
 WSE_PLAN_SHAPE: int
 WSE_PLAN_FORWARD: int
@@ -402,6 +403,10 @@ class wse_params(Structure): ...
 
 class wse_trainer(Structure): ...
 
+class wse_prompt(Structure):
+    text: Optional[bytes]
+    len: int
+
 class wse_override(Structure):
     sets: Any
     nsets: int
@@ -412,7 +417,7 @@ class wse_override(Structure):
     prompt_len: int
     forward: int
     tokenizer: Optional[bytes]
-    resv: Any
+    prompts: Any
 
 class wse_sched(Structure):
     kind: int
@@ -504,6 +509,8 @@ class wse_sampling(Structure):
     top_p: float
     seed: int
     streams: int
+    nprompts: int
+    prompts: Any
 
 class wse_progress(Structure):
     step: int

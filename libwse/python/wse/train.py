@@ -386,24 +386,42 @@ class Trainer(Handle):
 
     @says("wse_trainer_generate", "wse_sampling")
     def generate(
-        self, prompt: Union[str, bytes], n: int, temperature: float = 0.8, **members: Any
+        self,
+        prompt: Union[str, bytes, Sequence[Union[str, bytes]]],
+        n: int,
+        temperature: float = 0.8,
+        **members: Any,
     ) -> List[Any]:
         """
         Texts of n tokens (bytes, without a tokenizer) that go on from the prompt, `streams` (1) of
-        them: str for a prompt that is str, else bytes. Others are members of struct wse_sampling.
+        them: str for a prompt that is str, else bytes. Of several prompts a list for each, made
+        together. Others are members of struct wse_sampling.
         """
-        said = prompt.encode() if isinstance(prompt, str) else bytes(prompt)
+        many = not isinstance(prompt, (str, bytes, bytearray))
+        prompts = list(prompt) if many else [prompt]
+        said = [p.encode() if isinstance(p, str) else bytes(p) for p in prompts]
         how = fill(_abi.wse_sampling, {"n": n, "temperature": temperature, "streams": 1, **members})
-        how.prompt, how.prompt_len = said, len(said)
+        listed = (_abi.wse_prompt * len(said))(*((s, len(s)) for s in said))
+        if many:
+            how.prompts, how.nprompts = listed, len(said)
+        else:
+            how.prompt, how.prompt_len = said[0], len(said[0])
         longest = self.info.token_bytes
         room = how.n * longest + 1
-        out = ctypes.create_string_buffer(how.streams * room or 1)
+        out = ctypes.create_string_buffer(how.streams * room * len(said) or 1)
+        if not said:
+            return []
         with Interrupts():
             self._call(lib.wse_trainer_generate, byref(how), out)
-        texts = [out.raw[i * room : i * room + room - 1] for i in range(how.streams)]
+        raw = out.raw
+        texts = [raw[i * room : i * room + room - 1] for i in range(how.streams * len(said))]
         if longest > 1:
             texts = [t.split(b"\0", 1)[0] for t in texts]
-        return [t.decode("utf-8", "replace") for t in texts] if isinstance(prompt, str) else texts
+        made = []
+        for i, p in enumerate(prompts):
+            of = texts[i * how.streams : (i + 1) * how.streams]
+            made.append([t.decode("utf-8", "replace") for t in of] if isinstance(p, str) else of)
+        return made if many else made[0]
 
     # ---- a whole run ----
 

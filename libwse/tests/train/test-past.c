@@ -128,6 +128,7 @@ static int same_logits(struct wse_session *s, const struct shape *h, uint32_t n)
 	uint16_t history[2 * ROOM] = {0};
 	const uint16_t *sample = history + 1;
 	const float *whole = s->io.out[g->logits]->ptr, *past;
+	const uint32_t half = n / 2 + 1;
 	struct wse_gen_past *p;
 	char made[ROOM];
 	size_t stride;
@@ -137,9 +138,8 @@ static int same_logits(struct wse_session *s, const struct shape *h, uint32_t n)
 	generate(s, &one, 1, made);
 	for (uint32_t i = 0; i < n; i++)
 		history[i] = (uint16_t)prompt[i];
-	if (wse_gen_past_open(s, 1, &p) ||
-	    wse_gen_past_logits(p, &sample, n / 2 + 1, &past, &stride) ||
-	    wse_gen_past_logits(p, &sample, n, &past, &stride)) {
+	if (wse_gen_past_open(s, 1, &p) || wse_gen_past_logits(p, &sample, &half, &past, &stride) ||
+	    wse_gen_past_logits(p, &sample, &n, &past, &stride)) {
 		printf("Bail out! %s: %s\n", h->what, wse_error());
 		exit(1);
 	}
@@ -182,6 +182,43 @@ static void check(const struct shape *h, int trains)
 	wse_session_close(&s);
 	free(a);
 	free(b);
+}
+
+/* prompts of other lengths in one call: the texts of one prompt each, with fewer rows */
+static void prompts_together(const struct shape *h, int whole)
+{
+	static const struct wse_prompt list[] = {
+		{prompt, 20}, {"x", 1}, {prompt + 3, 47}, {"", 0}, {prompt, 33}};
+	enum { N = 5, TOKENS = 14, STREAMS = 2, EACH = STREAMS * (TOKENS + 1) };
+	char all[N][EACH], one[EACH];
+	struct wse_sampling how = {.n = TOKENS,
+				   .temperature = 1.0,
+				   .top_p = 1.0,
+				   .streams = STREAMS,
+				   .seed = 3,
+				   .prompts = list,
+				   .nprompts = N};
+	uint64_t together, alone;
+	struct wse_session s;
+	int bad;
+
+	start(&s, h, 1);
+	s.whole_window = whole;
+	bad = wse_session_generate(&s, &how, all[0]);
+	together = s.rows_made;
+	how.prompts = NULL;
+	how.nprompts = 0;
+	for (uint32_t i = 0; i < N && !bad; i++) {
+		how.prompt = list[i].text;
+		how.prompt_len = list[i].len;
+		bad = wse_session_generate(&s, &how, one) || memcmp(one, all[i], EACH);
+	}
+	alone = s.rows_made - together;
+	bad |= whole ? together != 0 : together == 0 || together >= alone;
+	ok(!bad && strcmp(all[0], all[4]),
+	   "%s: %u prompts in one call, %llu rows made, one by one %llu: the same texts", h->what, N,
+	   (unsigned long long)together, (unsigned long long)alone);
+	wse_session_close(&s);
 }
 
 /* rows that are computed: of the prompt once, then one a token, and none behind a full window */
@@ -313,6 +350,14 @@ int main(void)
 	wafers = 2;
 	check(&(struct shape){devices[1], {NULL}, 5, 20, 30, "two devices"}, 1);
 	wafers = 1;
+	for (int i = 0; i < 4; i++)
+		prompts_together(&(struct shape){devices[i % 2],
+						 {"model.initializer_range=0.3"},
+						 1,
+						 1,
+						 1,
+						 devices[i % 2]},
+				 i / 2);
 	counts();
 	none();
 	unlink(text);
