@@ -204,6 +204,8 @@ int wse_ckpt_save(const char *path, struct wse_memx *mx, const struct wse_memx_c
 		wse_fact(f, WSE_FACT_STATE, "beta2_pow", "%016" PRIx64, wse_f64_bits(*s.beta2_pow));
 		wse_fact(f, WSE_FACT_STATE, "epoch", "%" PRIu64, ts->epoch);
 		wse_fact(f, WSE_FACT_STATE, "position", "%" PRIu64, ts->position);
+		if (ts->own)
+			wse_fact(f, WSE_FACT_STATE, "own", "%u", ts->own);
 		if (ts->chain[0]) {
 			f->m[f->n++] = (struct wse_st_meta){"chain", ts->chain};
 			f->m[f->n++] = (struct wse_st_meta){"chain.start", ts->start};
@@ -555,7 +557,7 @@ static int match_hf(const struct wse_st_file *file, const struct wse_ckpt_arrays
 
 /* what a checkpoint says besides its tensors and the run's facts */
 struct place {
-	uint64_t step, beta1_pow, beta2_pow, epoch, position;
+	uint64_t step, beta1_pow, beta2_pow, epoch, position, own;
 	const char *chain, *start; /* NULL: it has none */
 	int masks;		   /* it has some */
 };
@@ -609,6 +611,8 @@ static int match_own(const struct wse_st_file *file, const char *path, const str
 		ret = ret ? ret : get_power(file, "beta2_pow", &at->beta2_pow);
 		ret = ret ? ret : get_number(file, "epoch", 10, &at->epoch);
 		ret = ret ? ret : get_number(file, "position", 10, &at->position);
+		if (!ret && get(file, "wse.own"))
+			ret = get_number(file, "own", 10, &at->own);
 	}
 	ret = ret ? ret : find_masks(file, a, what, takes, n);
 	if (!ret && (all || (what == WSE_CKPT_EVAL && get(file, "wse.step"))))
@@ -626,6 +630,7 @@ static void set_state(const struct place *at, const struct wse_memx_cfg *cfg,
 
 	ts->epoch = at->epoch;
 	ts->position = at->position;
+	ts->own = (uint32_t)at->own;
 	if (at->chain) {
 		memcpy(ts->chain, at->chain, sizeof(ts->chain));
 		snprintf(ts->start, sizeof(ts->start), "%s", at->start);

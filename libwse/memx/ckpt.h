@@ -25,6 +25,7 @@ struct wse_train_state {
 	uint64_t samples;		/* of an epoch; 0: the batches are the caller's */
 	uint64_t batch, micro_batch;	/* samples */
 	double loss_weight;		/* of a sample (batch_size); 0: num_tokens */
+	uint32_t own;			/* WSE_STEP_*: what steps had that the rates do not say */
 	uint32_t rows, cols, lanes;	/* tile shape: decides the order of sums */
 	uint32_t variant;		/* of the graph, likewise; 0 or 1: the plain one */
 	char chain[WSE_CHAIN];		/* the hash of the last step; "": there is no chain */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #include "base/pages.h"
 #include "memx/choose.h"
 #include "memx/image_file.h"
+#include "num/decimal.h"
 #include "num/image.h"
 #include "num/num.h"
 
@@ -44,6 +46,10 @@ struct wse_memx {
 	struct wse_masks masks;
 	int chosen; /* the masks of after this step are */
 	int cut;    /* of several ranks: masks are to be made of the weights that were loaded */
+	struct {
+		uint32_t set; /* WSE_STEP_* */
+		double lr, max_norm;
+	} of_step; /* the next commit's */
 
 	struct wse_shared_buf **bufs; /* [nunits]: fwd, tr, vec */
 	struct wse_image *images;
@@ -962,8 +968,36 @@ int wse_memx_squares(struct wse_memx *mx)
 
 /* ---- the end of a step ---- */
 
+void wse_memx_own(struct wse_memx *mx, uint32_t own, double lr, double max_norm)
+{
+	mx->of_step.set = own;
+	mx->of_step.lr = lr;
+	mx->of_step.max_norm = max_norm;
+}
+
+void wse_memx_own_text(const struct wse_memx *mx, char *text, size_t size)
+{
+	char lr[32], norm[32];
+
+	snprintf(text, size, "%s%s%s%s", mx->of_step.set & WSE_STEP_LR ? ", learning rate " : "",
+		 mx->of_step.set & WSE_STEP_LR ? wse_f64_text(mx->of_step.lr, lr) : "",
+		 mx->of_step.set & WSE_STEP_MAX_NORM ? ", clipped to " : "",
+		 mx->of_step.set & WSE_STEP_MAX_NORM ? wse_f64_text(mx->of_step.max_norm, norm)
+						     : "");
+}
+
+uint32_t wse_memx_own_done(struct wse_memx *mx)
+{
+	uint32_t own = mx->of_step.set;
+
+	mx->of_step.set = 0;
+	return own;
+}
+
 int wse_memx_commit(struct wse_memx *mx, double *norm, double *lr)
 {
+	double max_norm =
+		mx->of_step.set & WSE_STEP_MAX_NORM ? mx->of_step.max_norm : mx->cfg.max_norm;
 	double sum = 0.0;
 	int ret = wse_memx_finish(mx);
 
@@ -975,7 +1009,8 @@ int wse_memx_commit(struct wse_memx *mx, double *norm, double *lr)
 			       ? mx->squares[i]
 			       : wse_sum_squares(contiguous(mx, i), mx->tab.t[i].count);
 	*norm = wse_sqrt(sum);
-	*lr = wse_sched_rate(&mx->cfg.sched, mx->step);
+	*lr = mx->of_step.set & WSE_STEP_LR ? mx->of_step.lr
+					    : wse_sched_rate(&mx->cfg.sched, mx->step);
 	if (!(sum - sum == 0.0)) /* NaN or infinite */
 		return -ERANGE;
 	mx->beta1_pow *= mx->cfg.optim.beta1;
@@ -987,8 +1022,8 @@ int wse_memx_commit(struct wse_memx *mx, double *norm, double *lr)
 		.grad_scale = 1.0f,
 	};
 	/* as torch's clip_grad_norm_, so that a published max_gradient_norm means the same */
-	if (mx->cfg.max_norm > 0.0 && *norm > mx->cfg.max_norm)
-		mx->update.grad_scale = (float)(mx->cfg.max_norm / (*norm + 1e-6));
+	if (max_norm > 0.0 && *norm > max_norm)
+		mx->update.grad_scale = (float)(max_norm / (*norm + 1e-6));
 	mx->step++;
 	mx->map.store->step = mx->step;
 	if (mx->gfile)

@@ -156,6 +156,15 @@ int wse_memx_sum(const struct wse_memx *mx, float *const *sums, uint32_t unit, s
 		 float *out);
 
 /*
+ * What the next commit has in place of the schedule and of the parameters' norm: own of WSE_STEP_*.
+ * What it was goes into text [size] (", learning rate 0.1, clipped to 2"), and own_done() says it
+ * once the commit has been made
+ */
+void wse_memx_own(struct wse_memx *mx, uint32_t own, double lr, double max_norm);
+void wse_memx_own_text(const struct wse_memx *mx, char *text, size_t size);
+uint32_t wse_memx_own_done(struct wse_memx *mx);
+
+/*
  * The end of a step. *norm is the global norm of the gradients (tensors in table order, a matrix in
  * the order of its stream; see wse_sum_squares). -ERANGE, and nothing changed, when it is not
  * finite. Units and tensors that the host gathers the next inputs from are updated at once, the

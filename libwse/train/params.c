@@ -215,6 +215,7 @@ static int fill(const struct wse_model *m, const struct wse_train_shape *s, stru
 	if (ret)
 		return ret;
 	c->model = *m;
+	c->model.masked = s->masked != 0;
 	c->max_norm = s->max_norm;
 	c->seed = s->seed ? s->seed : 1;
 	c->max_steps = s->max_steps ? s->max_steps : 1;

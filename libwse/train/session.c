@@ -235,7 +235,7 @@ int wse_session_open_part(struct wse_session *s, const struct wse_config *cfg,
 	ret = open_tokenizer(s, &dc);
 	if (!ret && cfg->data[0])
 		ret = wse_data_read(&dc, &s->data);
-	s->cfg.model.masked = s->data.mask || s->data.val_mask;
+	s->cfg.model.masked |= s->data.mask || s->data.val_mask;
 	ret = ret ? ret : open_devices(s, uris, n);
 	/*
 	 * a text is read before a device is waited for, and cut when there is a plan: what fits it
@@ -625,15 +625,65 @@ int wse_session_compute(struct wse_session *s, struct wse_step_result *r)
 	return compute(s, r);
 }
 
-int wse_session_compute_on(struct wse_session *s, const uint16_t *samples,
-			   struct wse_step_result *r)
+const uint8_t *wse_session_mask(const struct wse_session *s, const uint16_t *sample)
+{
+	const struct wse_model *m = &s->cfg.model;
+	size_t token;
+
+	if (!s->own_samples)
+		return wse_data_mask(&s->data, sample);
+	if (!s->own_mask)
+		return NULL;
+	token = (size_t)(sample - s->own_samples) / wse_token_places(m->vocab);
+	return s->own_mask + token / (m->window + m->span) * m->span;
+}
+
+static int own_batch(struct wse_session *s, const uint16_t *samples, const uint8_t *mask)
 {
 	const struct wse_model *m = &s->cfg.model;
 
+	if (mask && s->plan.graph.scale_in == WSE_NO_VALUE)
+		return wse_fail(-EINVAL,
+				"there is a mask, and the trainer has no losses with masks: params "
+				"are to have masked 1%s",
+				m->masked ? ", and its model has no input of scales" : "");
+	s->own_samples = samples;
+	s->own_mask = mask;
 	for (uint32_t b = 0; b < s->cfg.batch; b++)
 		s->samples[b] = samples + ((size_t)b * (m->window + m->span) + m->window) *
 						  wse_token_places(m->vocab);
-	return compute(s, r);
+	return 0;
+}
+
+void wse_session_own_end(struct wse_session *s)
+{
+	s->own_samples = NULL;
+	s->own_mask = NULL;
+}
+
+int wse_session_compute_on(struct wse_session *s, const uint16_t *samples, const uint8_t *mask,
+			   struct wse_step_result *r)
+{
+	int ret = own_batch(s, samples, mask);
+
+	return ret ? ret : compute(s, r);
+}
+
+int wse_session_loss_on(struct wse_session *s, const uint16_t *samples, const uint8_t *mask,
+			double *loss)
+{
+	double sum = 0.0;
+	uint64_t n;
+	int ret = own_batch(s, samples, mask);
+
+	if (!ret && s->ranks)
+		ret = wse_ranks_meet(s, WSE_TOGETHER_EVAL, wse_ranks_samples(s));
+	ret = ret ? ret : wse_slots_scale(&s->io, &n);
+	ret = ret ? ret : forward(s, s->plan.micro_batches);
+	ret = ret ? ret : add_losses(s, batch_tokens(s), NULL, &sum);
+	if (!ret)
+		*loss = sum / (double)n;
+	return ret;
 }
 
 int wse_session_probe(struct wse_session *s)
@@ -678,6 +728,17 @@ int wse_session_check_grads(struct wse_session *s)
 }
 
 /* SHA-256 of the samples of a step, whatever the width of a token is in memory */
+static void hash_mask(const struct wse_session *s, char *hex)
+{
+	uint64_t n = batch_tokens(s);
+	struct wse_sha256 sha;
+
+	wse_sha256_init(&sha);
+	for (uint64_t i = 0; i < n; i++)
+		wse_sha256_add(&sha, s->own_mask[i] ? "1" : "0", 1);
+	wse_sha256_hex(&sha, hex);
+}
+
 static void hash_samples(const struct wse_session *s, char *hex)
 {
 	const struct wse_model *m = &s->cfg.model;
@@ -699,11 +760,18 @@ void wse_session_batch(const struct wse_session *s, uint64_t step, char *text)
 	const struct wse_train_state *st = &s->state;
 	uint64_t batches = st->samples / st->batch;
 	char order[40] = "in order", hex[65];
+	int n;
 
 	if (!batches) {
 		hash_samples(s, hex);
-		snprintf(text, WSE_CHAIN_BATCH, "%llu samples of hash %s",
-			 (unsigned long long)st->batch, hex);
+		n = snprintf(text, WSE_CHAIN_BATCH, "%llu samples of hash %s",
+			     (unsigned long long)st->batch, hex);
+		if (s->own_mask) {
+			hash_mask(s, hex);
+			n += snprintf(text + n, WSE_CHAIN_BATCH - (size_t)n, ", mask of hash %s",
+				      hex);
+		}
+		wse_memx_own_text(s->memx, text + n, WSE_CHAIN_BATCH - (size_t)n);
 		return;
 	}
 	if (st->shuffle)
@@ -732,8 +800,14 @@ static void chain_step(struct wse_session *s, const struct wse_step_result *r)
 
 int wse_session_commit(struct wse_session *s, struct wse_step_result *r)
 {
-	uint64_t begin = wse_profile_now(s->profile);
-	int ret = wse_ranks_meet(s, WSE_TOGETHER_COMMIT, 0);
+	uint64_t begin = wse_profile_now(s->profile), rates = 0;
+	char own[WSE_CHAIN_BATCH];
+	int ret;
+
+	wse_memx_own_text(s->memx, own, sizeof(own));
+	for (size_t i = 0; own[i]; i++) /* the ranks' are to be the same */
+		rates = rates * 31 + (unsigned char)own[i];
+	ret = wse_ranks_meet(s, WSE_TOGETHER_COMMIT, rates);
 
 	ret = ret ? ret : scatter(s);
 	if (ret)
@@ -746,6 +820,7 @@ int wse_session_commit(struct wse_session *s, struct wse_step_result *r)
 	if (ret)
 		return ret;
 	chain_step(s, r);
+	s->state.own |= wse_memx_own_done(s->memx);
 	if (!s->cfg.data[0]) /* the batches are the caller's */
 		return 0;
 	s->state.position += s->cfg.batch;

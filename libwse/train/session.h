@@ -33,6 +33,9 @@ struct wse_session {
 	int scattered;			/* the gradients of the inputs were added to io.sums */
 	int squared;			/* the squares of the gradients went to all ranks */
 	const uint16_t **samples;	/* [batch] the first target of each sample of the step */
+	/* while a step is on samples of the caller's: they, their mask, which may be NULL */
+	const uint16_t *own_samples;
+	const uint8_t *own_mask;
 	/* texts are made without a past: for tests, and to compare */
 	int whole_window;
 	uint64_t rows_made;		/* starts of a row of cores with a past */
@@ -78,9 +81,19 @@ uint32_t wse_session_devices(struct wse_session *s);	/* that are alive, of all r
  * -ERANGE: loss or gradient is not finite (the sentence names the layer), nothing is changed.
  */
 int wse_session_compute(struct wse_session *s, struct wse_step_result *r);
-/* the same on samples of the caller's, [batch][window + span]; stay until the commit */
-int wse_session_compute_on(struct wse_session *s, const uint16_t *samples,
+/*
+ * the same on samples of the caller's, [batch][window + span], with a mask [batch][span] or NULL;
+ * stay until the commit
+ */
+int wse_session_compute_on(struct wse_session *s, const uint16_t *samples, const uint8_t *mask,
 			   struct wse_step_result *r);
+/* the mean loss of such samples, forward alone */
+int wse_session_loss_on(struct wse_session *s, const uint16_t *samples, const uint8_t *mask,
+			double *loss);
+/* they are the caller's again */
+void wse_session_own_end(struct wse_session *s);
+/* [span] of a sample of the step: its targets that count are not 0; NULL: all count */
+const uint8_t *wse_session_mask(const struct wse_session *s, const uint16_t *sample);
 int wse_session_commit(struct wse_session *s, struct wse_step_result *r);
 /*
  * What the chain says of the batch of a step (1 ...), text [WSE_CHAIN_BATCH]; of samples of the

@@ -37,7 +37,7 @@ static void scales(const struct wse_slots *b, struct wse_micro_batch *job,
 	float *scale = wse_span_ptr(job->in[s->plan.graph.scale_in]);
 
 	for (uint32_t t = 0; t < s->plan.tokens; t += span) {
-		const uint8_t *mask = wse_data_mask(&s->data, samples[t / span]);
+		const uint8_t *mask = wse_session_mask(s, samples[t / span]);
 
 		for (uint32_t i = 0; i < span; i++)
 			scale[t + i] = !mask || mask[i] ? job->scale : 0.0f;
@@ -63,7 +63,7 @@ int wse_slots_counts(const struct wse_slots *b, uint64_t i)
 {
 	const struct wse_session *s = b->s;
 	uint32_t span = s->cfg.model.span;
-	const uint8_t *mask = wse_data_mask(&s->data, s->samples[i / span]);
+	const uint8_t *mask = wse_session_mask(s, s->samples[i / span]);
 
 	return !mask || mask[i % span];
 }

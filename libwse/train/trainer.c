@@ -210,16 +210,20 @@ int wse_trainer_step(struct wse_trainer *t, struct wse_step_result *result)
 	return leave(t, ret);
 }
 
+static int need_no_text(struct wse_session *s)
+{
+	return s->cfg.data[0] ? wse_fail(-EINVAL,
+					 "the trainer has a text, %.200s: give params no data, or "
+					 "do wse_trainer_step()",
+					 s->cfg.data)
+			      : 0;
+}
+
 static int check_samples(struct wse_session *s, const uint16_t *samples, uint64_t n)
 {
 	const struct wse_model *m = &s->cfg.model;
 	uint64_t width = (uint64_t)m->window + m->span, want = s->cfg.batch * width;
 
-	if (s->cfg.data[0])
-		return wse_fail(-EINVAL,
-				"the trainer has a text, %.200s: give params no data, or do "
-				"wse_trainer_step()",
-				s->cfg.data);
 	if (!samples)
 		return wse_fail(-EINVAL, "samples is NULL");
 	if (n != want)
@@ -240,19 +244,83 @@ static int check_samples(struct wse_session *s, const uint16_t *samples, uint64_
 	return 0;
 }
 
-int wse_trainer_step_on(struct wse_trainer *t, const void *samples, uint64_t n,
-			struct wse_step_result *result)
+static int check_mask(const struct wse_session *s, const struct wse_step_shape *how)
+{
+	uint64_t want = s->cfg.batch * s->cfg.model.span;
+
+	return !how->mask || how->nmask == want
+		       ? 0
+		       : wse_fail(-EINVAL,
+				  "%llu numbers are no mask: %llu samples of %u targets are %llu",
+				  (unsigned long long)how->nmask, (unsigned long long)s->cfg.batch,
+				  s->cfg.model.span, (unsigned long long)want);
+}
+
+/* a number from 0 on, given when own has its bit */
+static int check_own(const struct wse_step_shape *how, uint64_t bit, const char *name, double v)
+{
+	if (!(how->own & bit))
+		return v == 0.0 ? 0
+				: wse_fail(-EINVAL, "%s is %g, and own has not its bit", name, v);
+	return v >= 0.0 && v <= 1e30
+		       ? 0
+		       : wse_fail(-EINVAL, "%s is %g: it must be from 0 to 1e30", name, v);
+}
+
+static int check_step(struct wse_session *s, const struct wse_step_shape *how)
+{
+	int ret = how ? need_no_text(s) : wse_fail(-EINVAL, "the batch is NULL");
+
+	ret = ret ? ret : check_samples(s, how->samples, how->n);
+	ret = ret ? ret : check_mask(s, how);
+	ret = ret ? ret : check_own(how, WSE_STEP_LR, "lr", how->lr);
+	ret = ret ? ret : check_own(how, WSE_STEP_MAX_NORM, "max_norm", how->max_norm);
+	if (!ret && how->own & ~(uint64_t)(WSE_STEP_LR | WSE_STEP_MAX_NORM))
+		ret = wse_fail(-EINVAL, "own is %#llx: WSE_STEP_LR and WSE_STEP_MAX_NORM are known",
+			       (unsigned long long)how->own);
+	return ret;
+}
+
+int wse_trainer_step_with(struct wse_trainer *t, const struct wse_step_shape *how,
+			  struct wse_step_result *result)
 {
 	struct wse_step_result r = {0};
 	int ret = enter(t);
 
 	if (ret)
 		return ret;
-	ret = check_samples(&t->s, samples, n);
-	ret = ret ? ret : wse_session_compute_on(&t->s, samples, &r);
+	ret = check_step(&t->s, how);
+	ret = ret ? ret : wse_session_compute_on(&t->s, how->samples, how->mask, &r);
+	if (!ret)
+		wse_memx_own(t->s.memx, (uint32_t)how->own, how->lr, how->max_norm);
 	ret = tell_ranks(t, ret ? ret : commit(t, &r));
-	if (!ret && result)
+	wse_session_own_end(&t->s);
+	if (ret)
+		wse_memx_own(t->s.memx, 0, 0.0, 0.0);
+	else if (result)
 		*result = r;
+	return leave(t, ret);
+}
+
+int wse_trainer_step_on(struct wse_trainer *t, const void *samples, uint64_t n,
+			struct wse_step_result *result)
+{
+	const struct wse_step_shape how = {.samples = samples, .n = n};
+
+	return wse_trainer_step_with(t, &how, result);
+}
+
+int wse_trainer_loss_on(struct wse_trainer *t, const struct wse_step_shape *how, double *loss)
+{
+	int ret = enter(t);
+
+	if (ret)
+		return ret;
+	ret = how ? check_samples(&t->s, how->samples, how->n)
+		  : wse_fail(-EINVAL, "the batch is NULL");
+	ret = ret ? ret : check_mask(&t->s, how);
+	ret = ret ? ret : wse_session_loss_on(&t->s, how->samples, how->mask, loss);
+	wse_session_own_end(&t->s);
 	return leave(t, ret);
 }
 

@@ -130,7 +130,8 @@ struct wse_train_shape {
 	double temperature;	   /* likewise; 0: 0.8 */
 	uint64_t forward;	   /* as that of struct wse_override */
 	const char *tokenizer;	   /* makes tokens of text; NULL: bytes are tokens */
-	uint64_t resv[6];
+	uint64_t masked;	   /* 1: batches of the caller's have loss masks */
+	uint64_t resv[5];
 };
 
 /* The model is kept: it may be destroyed. -EINVAL names the member that is wrong, -EBADF. */
@@ -227,6 +228,38 @@ int wse_trainer_step(struct wse_trainer *t, struct wse_step_result *result);
  */
 int wse_trainer_step_on(struct wse_trainer *t, const void *samples, uint64_t n,
 			struct wse_step_result *result);
+
+#define WSE_STEP_LR	  1
+#define WSE_STEP_MAX_NORM 2
+
+/* A batch of the caller's, and what its step has in place of the parameters'. */
+struct wse_step_shape {
+	const void *samples; /* [batch][window + span], as of wse_trainer_step_on() */
+	uint64_t n;	     /* tokens of samples in all */
+	/* [batch][span]: a target with a 0 does not count; NULL: all do. Params have masked 1 */
+	const uint8_t *mask;
+	uint64_t nmask;	     /* of it in all */
+	uint64_t own;	     /* WSE_STEP_*: which of the members that follow are of this step */
+	double lr;	     /* in place of the schedule's */
+	double max_norm;     /* of clipping; 0: none */
+	uint64_t resv[3];
+};
+
+/*
+ * wse_trainer_step_on() with a mask, a learning rate, a norm. Rate, norm and the hashes of samples
+ * and mask go into the chain; a checkpoint says which of the rates some step had of its own.
+ *
+ * -EINVAL	as wse_trainer_step_on(); a mask without masked, or one that leaves no target; lr or
+ *		max_norm is no number from 0 on, or is given and not in own
+ */
+int wse_trainer_step_with(struct wse_trainer *t, const struct wse_step_shape *how,
+			  struct wse_step_result *result);
+
+/*
+ * Mean loss of a batch of the caller's, forward alone, in nats a token; nothing is changed. how:
+ * its samples and mask. Trainers with a text may be asked, too, and those that evaluate only.
+ */
+int wse_trainer_loss_on(struct wse_trainer *t, const struct wse_step_shape *how, double *loss);
 
 /*
  * Mean loss of the held-out samples, at most max_batches batches (0: all), in nats a token; samples

@@ -41,6 +41,8 @@ WSE_SCHED_MAX = 8
 WSE_PLAN_SHAPE = 1  # plan for the shape that the URI names; no device is opened
 WSE_PLAN_FORWARD = 2  # the forward pass alone, as for eval and generate
 WSE_PLAN_RANKS_SHIFT = 16
+WSE_STEP_LR = 1
+WSE_STEP_MAX_NORM = 2
 WSE_VERIFY_MAX = 16
 
 # enum wse_post: a linear layer's pass over its sums, after the last block; s = sum, or sum + bias where there is a bias
@@ -650,6 +652,7 @@ class wse_train_shape(Structure):
     temperature: likewise; 0: 0.8
     forward: as that of struct wse_override
     tokenizer: makes tokens of text; NULL: bytes are tokens
+    masked: 1: batches of the caller's have loss masks
     """
 
 
@@ -685,6 +688,20 @@ class wse_step_result(Structure):
     """
     loss: mean over the batch, nats per token
     norm: of the gradient before clipping
+    """
+
+
+class wse_step_shape(Structure):
+    """
+    A batch of the caller's, and what its step has in place of the parameters'.
+
+    samples: [batch][window + span], as of wse_trainer_step_on()
+    n: tokens of samples in all
+    mask: [batch][span]: a target with a 0 does not count; NULL: all do. Params have masked 1
+    nmask: of it in all
+    own: WSE_STEP_*: which of the members that follow are of this step
+    lr: in place of the schedule's
+    max_norm: of clipping; 0: none
     """
 
 
@@ -1138,7 +1155,8 @@ wse_train_shape._fields_ = [
     ("temperature", c_double),
     ("forward", c_uint64),
     ("tokenizer", c_char_p),
-    ("resv", c_uint64 * 6),
+    ("masked", c_uint64),
+    ("resv", c_uint64 * 5),
 ]
 
 wse_plan_info._fields_ = [
@@ -1178,6 +1196,17 @@ wse_step_result._fields_ = [
     ("loss", c_double),
     ("norm", c_double),
     ("lr", c_double),
+]
+
+wse_step_shape._fields_ = [
+    ("samples", c_void_p),
+    ("n", c_uint64),
+    ("mask", POINTER(c_uint8)),
+    ("nmask", c_uint64),
+    ("own", c_uint64),
+    ("lr", c_double),
+    ("max_norm", c_double),
+    ("resv", c_uint64 * 3),
 ]
 
 wse_tensor_info._fields_ = [
@@ -1747,6 +1776,20 @@ uint16_t, or uint32_t where the vocabulary is above 65536; n: tokens in all. A c
 has the step, but does not know the batches: which ones come next is the caller's to keep.
 
 -EINVAL      n is another number, a token is not below vocab, or the trainer has a text
+""")
+
+bind("wse_trainer_step_with", c_int, POINTER(wse_trainer), POINTER(wse_step_shape), POINTER(wse_step_result),
+     doc="""
+wse_trainer_step_on() with a mask, a learning rate, a norm. Rate, norm and the hashes of samples
+and mask go into the chain; a checkpoint says which of the rates some step had of its own.
+
+-EINVAL      as wse_trainer_step_on(); a mask without masked, or one that leaves no target; lr or
+             max_norm is no number from 0 on, or is given and not in own
+""")
+
+bind("wse_trainer_loss_on", c_int, POINTER(wse_trainer), POINTER(wse_step_shape), POINTER(c_double), doc="""
+Mean loss of a batch of the caller's, forward alone, in nats a token; nothing is changed. how:
+its samples and mask. Trainers with a text may be asked, too, and those that evaluate only.
 """)
 
 bind("wse_trainer_eval", c_int, POINTER(wse_trainer), c_uint64, POINTER(c_double), POINTER(c_uint64), doc="""

@@ -37,6 +37,8 @@ WSE_SCHED_MAX: int
 WSE_PLAN_SHAPE: int
 WSE_PLAN_FORWARD: int
 WSE_PLAN_RANKS_SHIFT: int
+WSE_STEP_LR: int
+WSE_STEP_MAX_NORM: int
 WSE_VERIFY_MAX: int
 WSE_POST_NONE: int
 WSE_POST_BF16: int
@@ -456,6 +458,7 @@ class wse_train_shape(Structure):
     temperature: float
     forward: int
     tokenizer: Optional[bytes]
+    masked: int
     resv: Any
 
 class wse_plan_info(Structure):
@@ -493,6 +496,16 @@ class wse_step_result(Structure):
     loss: float
     norm: float
     lr: float
+
+class wse_step_shape(Structure):
+    samples: Optional[int]
+    n: int
+    mask: Any
+    nmask: int
+    own: int
+    lr: float
+    max_norm: float
+    resv: Any
 
 class wse_tensor_info(Structure):
     name: Optional[bytes]
@@ -651,6 +664,8 @@ class Library:
     def wse_trainer_info(self, t: Any, info: Any) -> int: ...
     def wse_trainer_step(self, t: Any, result: Any) -> int: ...
     def wse_trainer_step_on(self, t: Any, samples: Any, n: Any, result: Any) -> int: ...
+    def wse_trainer_step_with(self, t: Any, how: Any, result: Any) -> int: ...
+    def wse_trainer_loss_on(self, t: Any, how: Any, loss: Any) -> int: ...
     def wse_trainer_eval(self, t: Any, max_batches: Any, loss: Any, samples: Any) -> int: ...
     def wse_trainer_tensor(self, t: Any, i: Any, info: Any) -> int: ...
     def wse_trainer_set_tensor(self, t: Any, i: Any, data: Any, n: Any) -> int: ...

@@ -312,14 +312,38 @@ class Trainer(Handle):
             self._call(call)
         return Step(info.step, out.loss, out.norm, out.lr)
 
-    @says("wse_trainer_step_on")
-    def step_on(self, samples: Any) -> Step:
+    @says("wse_trainer_step_on", "wse_trainer_step_with")
+    def step_on(
+        self,
+        samples: Any,
+        mask: Any = None,
+        lr: Optional[float] = None,
+        max_norm: Optional[float] = None,
+    ) -> Step:
         """
         One step on samples of one's own, u16 [batch][window + span] (of a GPT 1 + S tokens, of an
         MLP window + 1): an array of numpy or torch (int16: its bits), or anything with the buffer
         protocol. For params without data. With a vocabulary above 65536 they are u32 (int32: its
-        bits).
+        bits). mask: u8 [batch][span], 0 where a target does not count (params with
+        masked=1). lr, max_norm: of this step, in place of the params'.
         """
+        how = self._batch(samples, mask)
+        if lr is not None:
+            how.lr, how.own = lr, how.own | _abi.WSE_STEP_LR
+        if max_norm is not None:
+            how.max_norm, how.own = max_norm, how.own | _abi.WSE_STEP_MAX_NORM
+        return self._step(lib.wse_trainer_step_with, byref(how))
+
+    @says("wse_trainer_loss_on")
+    def loss_on(self, samples: Any, mask: Any = None) -> float:
+        """The mean loss of samples of one's own, as step_on() takes them; nothing is trained."""
+        loss = ctypes.c_double()
+        with Interrupts():
+            self._call(lib.wse_trainer_loss_on, byref(self._batch(samples, mask)), byref(loss))
+        return loss.value
+
+    def _batch(self, samples: Any, mask: Any) -> Any:
+        """struct wse_step_shape, which keeps what it points to."""
         wide = self.info.vocab > 65536
         # torch 1 has no unsigned ones
         signed = str(getattr(samples, "dtype", "")).rpartition(".")[2] in ("int16", "int32")
@@ -328,7 +352,13 @@ class Trainer(Handle):
             source = memoryview(bytearray(source))
         kind: Any = ctypes.c_uint32 if wide else ctypes.c_uint16
         tokens = (kind * (len(source) // ctypes.sizeof(kind))).from_buffer(source)
-        return self._step(lib.wse_trainer_step_on, tokens, len(tokens))
+        how = _abi.wse_step_shape(ctypes.cast(tokens, ctypes.c_void_p), len(tokens))
+        how.keep = tokens
+        if mask is not None:
+            source = numbers_of(mask, "u8")
+            marks = (ctypes.c_uint8 * len(source)).from_buffer_copy(source)
+            how.mask, how.nmask, how.keep = marks, len(marks), (tokens, marks)
+        return how
 
     def steps(self, n: int) -> Iterator[Step]:
         """n steps, one after the other."""
