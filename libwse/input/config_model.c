@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "hf_config.h"
 #include "model/gpt.h"
 #include "model/mlp.h"
 #include "sections.h"
@@ -155,42 +156,85 @@ static void read_initial(struct sections *s, struct wse_yaml *m, const char *key
 	*to = (struct wse_initial){(float)mean, (float)dev, (float)low, (float)high};
 }
 
+/* a decoder of the Model Zoo's keys, whose form is that of a family where they do not say */
+static void read_decoder(struct sections *s, struct wse_yaml *m, struct wse_yaml *data,
+			 enum wse_decoder of, struct wse_gpt *g)
+{
+	static const char *const names[] = {GELUS, "relu", "squared_relu", "swiglu", NULL};
+	static const enum wse_activation acts[] = {GELU_ACTS, WSE_RELU, WSE_SQUARED_RELU, WSE_SILU};
+	struct reader *r = &s->r;
+	uint32_t most;
+	int act;
+
+	g->vocab = (uint32_t)reader_u64(r, m, "vocab_size", 0, 256, 2, WSE_GPT_MAX_VOCAB);
+	g->hidden = (uint32_t)reader_u64(r, m, "hidden_size", 1, 0, 8, WSE_GPT_MAX_WIDTH);
+	g->layers = (uint32_t)reader_u64(r, m, "num_hidden_layers", 1, 0, 1, WSE_GPT_MAX_LAYERS);
+	g->heads = (uint32_t)reader_u64(r, m, "num_heads", 1, 0, 1, WSE_GPT_MAX_HEADS);
+	g->filter = (uint32_t)reader_u64(r, m, "filter_size", 0, 4ull * g->hidden, 8,
+					 WSE_GPT_MAX_WIDTH);
+	most = wse_config_form(s, m, of, g);
+	g->positions = (uint32_t)reader_u64(r, m, "max_position_embeddings", 1, 0, 8, most);
+	g->seq = (uint32_t)reader_u64(r, data, "max_sequence_length", 0, g->positions, 8,
+				      WSE_GPT_MAX_POSITIONS);
+	act = reader_choice(r, m, "nonlinearity", 0, names);
+	g->act = acts[act < 0 ? 0 : act];
+	if (of == WSE_DECODER_LLAMA && !wse_yaml_peek(m, "nonlinearity"))
+		g->act = WSE_SILU;
+	g->gated = g->act == WSE_SILU;
+	wse_config_window(s, m, g);
+	g->eps = (float)reader_real(r, m, "layer_norm_epsilon", 0, 1e-5, 1e-12, 1.0);
+	g->dev = (float)reader_real(r, m, "initializer_range", 0, 0.02, 1e-6, 10.0);
+}
+
+/* one that Hugging Face's config.json describes: {config: folder or file} */
+static void read_config(struct sections *s, struct wse_yaml *m, struct wse_yaml *data,
+			struct wse_gpt *g)
+{
+	struct wse_yaml *at = wse_yaml_peek(m, "config");
+	char path[WSE_PATH] = "";
+	uint32_t window = 0;
+	int dropout = 0;
+
+	reader_word(&s->r, m, "config", 1, path, sizeof(path));
+	if (path[0] && wse_hf_config_read(path, g, &window, &dropout))
+		reader_fail(&s->r, at, "%.200s: %s", path, wse_error());
+	if (!g->positions)
+		return;
+	if (g->positions > WSE_GPT_MAX_POSITIONS && g->learned)
+		reader_fail(&s->r, at, "%.200s: n_positions is more than %d", path,
+			    WSE_GPT_MAX_POSITIONS);
+	g->seq = (uint32_t)reader_u64(&s->r, data, "max_sequence_length", 0, g->positions, 8,
+				      WSE_GPT_MAX_POSITIONS);
+	if (window && window < g->seq)
+		reader_fail(
+			&s->r, at,
+			"%.200s: sliding_window is %u, which is not there: with sequences of up "
+			"to that many tokens (max_sequence_length) it would be none",
+			path, window);
+	if (dropout)
+		wse_config_note(s->cfg->ignored, sizeof(s->cfg->ignored), "dropout of config.json");
+}
+
 /*
  * decoders, with the Model Zoo's keys; gpt2 and gpt3 differ in names only where attention is dense
  */
 static void read_gpt(struct sections *s, struct wse_yaml *trainer, struct wse_yaml *m,
 		     enum wse_decoder of)
 {
-	static const char *const names[] = {GELUS, "relu", "squared_relu", "swiglu", NULL};
-	static const enum wse_activation acts[] = {GELU_ACTS, WSE_RELU, WSE_SQUARED_RELU, WSE_SILU};
 	static const char *const recompute[] = {"auto", "ffn", "block", "spill", NULL};
 	static const char *const ignored[] = {"mixed_precision", "fp16_type", "enable_vts"};
 	struct reader *r = &s->r;
 	struct wse_yaml *data = wse_yaml_peek(wse_yaml_peek(trainer, "fit"), "train_dataloader");
 	uint32_t before = r->faults->n, missing = r->nmissing;
 	struct wse_gpt g = {0};
-	uint32_t most;
+	const struct wse_yaml *config = wse_yaml_peek(m, "config");
 	double range;
-	int mode, act;
+	int mode;
 
-	g.vocab = (uint32_t)reader_u64(r, m, "vocab_size", 0, 256, 2, WSE_GPT_MAX_VOCAB);
-	g.hidden = (uint32_t)reader_u64(r, m, "hidden_size", 1, 0, 8, WSE_GPT_MAX_WIDTH);
-	g.layers = (uint32_t)reader_u64(r, m, "num_hidden_layers", 1, 0, 1, WSE_GPT_MAX_LAYERS);
-	g.heads = (uint32_t)reader_u64(r, m, "num_heads", 1, 0, 1, WSE_GPT_MAX_HEADS);
-	g.filter =
-		(uint32_t)reader_u64(r, m, "filter_size", 0, 4ull * g.hidden, 8, WSE_GPT_MAX_WIDTH);
-	most = wse_config_form(s, m, of, &g);
-	g.positions = (uint32_t)reader_u64(r, m, "max_position_embeddings", 1, 0, 8, most);
-	g.seq = (uint32_t)reader_u64(r, data, "max_sequence_length", 0, g.positions, 8,
-				     WSE_GPT_MAX_POSITIONS);
-	act = reader_choice(r, m, "nonlinearity", 0, names);
-	g.act = acts[act < 0 ? 0 : act];
-	if (of == WSE_DECODER_LLAMA && !wse_yaml_peek(m, "nonlinearity"))
-		g.act = WSE_SILU;
-	g.gated = g.act == WSE_SILU;
-	wse_config_window(s, m, &g);
-	g.eps = (float)reader_real(r, m, "layer_norm_epsilon", 0, 1e-5, 1e-12, 1.0);
-	g.dev = (float)reader_real(r, m, "initializer_range", 0, 0.02, 1e-6, 10.0);
+	if (config)
+		read_config(s, m, data, &g);
+	else
+		read_decoder(s, m, data, of, &g);
 	read_initial(s, m, "initializer", &g.initial);
 	read_initial(s, m, "embedding_initializer", &g.embed);
 	read_initial(s, m, "output_layer_initializer", &g.residual);
@@ -247,7 +291,9 @@ void wse_config_model(struct sections *s, struct wse_yaml *trainer, struct wse_y
 		WSE_DECODER_GPTJ, /* side by side, without biases, few heads of keys */
 	};
 	struct wse_yaml *m = reader_map(&s->r, init, "model", 1);
-	int family = reader_choice(&s->r, m, "name", 1, names);
+	/* a config.json says which */
+	int hf = wse_yaml_peek(m, "config") != NULL;
+	int family = hf ? 1 : reader_choice(&s->r, m, "name", 1, names);
 
 	if (family < 0)
 		wse_yaml_use_all(m); /* the keys of another model */

@@ -12,44 +12,9 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "hf_json.h"
 #include "json_file.h"
 #include "model/gpt_tensors.h"
-
-/* ---- what the file says ---- */
-
-static json_object *entry(json_object *root, const char *key)
-{
-	json_object *v = NULL;
-
-	return json_object_object_get_ex(root, key, &v) ? v : NULL; /* null is NULL, too */
-}
-
-static double number(json_object *root, const char *key, double fallback)
-{
-	json_object *v = entry(root, key);
-
-	return v ? json_object_get_double(v) : fallback;
-}
-
-static int flag(json_object *root, const char *key, int fallback)
-{
-	json_object *v = entry(root, key);
-
-	return v ? json_object_get_boolean(v) : fallback;
-}
-
-static const char *word(json_object *root, const char *key)
-{
-	json_object *v = entry(root, key);
-
-	return v && json_object_is_type(v, json_type_string) ? json_object_get_string(v) : NULL;
-}
-
-/* one of two names, as the families have them */
-static double either(json_object *root, const char *one, const char *two, double fallback)
-{
-	return number(root, one, number(root, two, fallback));
-}
 
 /* the types that there are here, and what their files call things */
 static const struct type {
@@ -103,16 +68,17 @@ static void differ_in_words(struct compare *c, const char *key, const char *ther
 
 static void check_sizes(struct compare *c, json_object *j, const struct wse_gpt *m)
 {
-	const double heads = either(j, "num_attention_heads", "n_head", m->heads);
+	const double heads = hf_either(j, "num_attention_heads", "n_head", m->heads);
 
-	differ(c, "hidden_size", either(j, "hidden_size", "n_embd", m->hidden), m->hidden);
-	differ(c, "num_hidden_layers", either(j, "num_hidden_layers", "n_layer", m->layers),
+	differ(c, "hidden_size", hf_either(j, "hidden_size", "n_embd", m->hidden), m->hidden);
+	differ(c, "num_hidden_layers", hf_either(j, "num_hidden_layers", "n_layer", m->layers),
 	       m->layers);
 	differ(c, "num_heads", heads, m->heads);
-	differ(c, "num_kv_groups", number(j, "num_key_value_heads", heads),
+	differ(c, "num_kv_groups", hf_number(j, "num_key_value_heads", heads),
 	       m->kv_heads ? m->kv_heads : m->heads);
-	differ(c, "filter_size", either(j, "intermediate_size", "n_inner", m->filter), m->filter);
-	differ(c, "vocab_size", number(j, "vocab_size", m->vocab), m->vocab);
+	differ(c, "filter_size", hf_either(j, "intermediate_size", "n_inner", m->filter),
+	       m->filter);
+	differ(c, "vocab_size", hf_number(j, "vocab_size", m->vocab), m->vocab);
 }
 
 /* no family that is read has muP's factors there */
@@ -128,72 +94,25 @@ static void check_factors(struct compare *c, const struct wse_gpt *m)
 		differ(c, "the scale of logits", 1.0, m->logits_scale);
 }
 
-/* by which rotary positions are scaled; original 0: all features alike */
-struct scaling {
-	double factor, low, high, original;
-};
-
-/* newer files have the base and the scaling in one map */
-static json_object *rope_map(json_object *j)
-{
-	json_object *s = entry(j, "rope_scaling");
-
-	return s ? s : entry(j, "rope_parameters");
-}
-
-/* -EINVAL: a scaling that is not there */
-static int read_scaling(json_object *j, struct scaling *to)
-{
-	json_object *s = rope_map(j);
-	const char *type = s ? word(s, "rope_type") : NULL;
-
-	*to = (struct scaling){.factor = 1.0};
-	if (!s)
-		return 0;
-	type = type ? type : word(s, "type");
-	if (type && !strcmp(type, "default"))
-		return 0;
-	if (!type || (strcmp(type, "linear") && strcmp(type, "llama3")))
-		return wse_fail(-EINVAL,
-				"config.json: rope_scaling is \"%s\", a scaling of rotary "
-				"positions that is not there: linear and llama3 are",
-				type ? type : "without a type");
-	to->factor = number(s, "factor", 1.0);
-	if (!strcmp(type, "linear"))
-		return 0;
-	to->low = number(s, "low_freq_factor", 1.0);
-	to->high = number(s, "high_freq_factor", 4.0);
-	to->original = number(s, "original_max_position_embeddings", 8192.0);
-	return 0;
-}
-
-static double theta_of(json_object *j)
-{
-	json_object *s = rope_map(j);
-	double fallback = s ? number(s, "rope_theta", 10000.0) : 10000.0;
-
-	return either(j, "rope_theta", "rotary_emb_base", fallback);
-}
-
 static int check_rotary(struct compare *c, json_object *j, const struct wse_gpt *m,
 			enum wse_gpt_names names)
 {
 	const double d = m->hidden / m->heads;
-	struct scaling scaling;
+	struct hf_scaling scaling;
 	double rotary = 0;
-	int ret = read_scaling(j, &scaling);
+	int ret = hf_scaling(j, &scaling);
 
 	if (names == WSE_GPT_NAMES_GPTJ)
-		rotary = number(j, "rotary_dim", 64);
+		rotary = hf_number(j, "rotary_dim", 64);
 	else if (names == WSE_GPT_NAMES_NEOX)
-		rotary = floor(number(j, "rotary_pct", 0.25) * d);
+		rotary = floor(hf_number(j, "rotary_pct", 0.25) * d);
 	else if (names == WSE_GPT_NAMES_LLAMA)
 		rotary = d;
 	if (ret || !rotary)
 		return ret;
-	differ(c, "head_dim", number(j, "head_dim", d), d);
+	differ(c, "head_dim", hf_number(j, "head_dim", d), d);
 	differ(c, "rotary_dim", rotary, m->rotary);
-	differ(c, "rope_theta", theta_of(j), m->rotary_base != 0.0f ? m->rotary_base : 10000.0);
+	differ(c, "rope_theta", hf_theta(j), m->rotary_base != 0.0f ? m->rotary_base : 10000.0);
 	differ(c, "pos_scaling_factor", scaling.factor,
 	       m->rotary_scale != 0.0f ? m->rotary_scale : 1.0);
 	if ((scaling.original != 0.0) != (m->rotary_original != 0.0f)) {
@@ -211,40 +130,31 @@ static int check_rotary(struct compare *c, json_object *j, const struct wse_gpt 
 static void check_form(struct compare *c, json_object *j, const struct wse_gpt *m,
 		       enum wse_gpt_names names)
 {
-	const double eps = names == WSE_GPT_NAMES_LLAMA	 ? number(j, "rms_norm_eps", 1e-6)
-			   : names == WSE_GPT_NAMES_NEOX ? number(j, "layer_norm_eps", 1e-5)
-							 : number(j, "layer_norm_epsilon", 1e-5);
+	const double eps = names == WSE_GPT_NAMES_LLAMA	 ? hf_number(j, "rms_norm_eps", 1e-6)
+			   : names == WSE_GPT_NAMES_NEOX ? hf_number(j, "layer_norm_eps", 1e-5)
+							 : hf_number(j, "layer_norm_epsilon", 1e-5);
 
 	differ(c, "layer_norm_epsilon", eps, m->eps);
 	if (names == WSE_GPT_NAMES_NEOX)
-		differ(c, "use_parallel_residual", flag(j, "use_parallel_residual", 1),
+		differ(c, "use_parallel_residual", hf_flag(j, "use_parallel_residual", 1),
 		       m->block != WSE_GPT_SERIAL);
 	differ(c, "share_embedding_weights",
-	       flag(j, "tie_word_embeddings", names == WSE_GPT_NAMES_GPT2), m->tied != 0);
+	       hf_flag(j, "tie_word_embeddings", names == WSE_GPT_NAMES_GPT2), m->tied != 0);
 }
-
-/*
- * by their numbers in enum wse_activation, which are what they compute: 1 is GELU by tanh, 3 by erf
- */
-static const struct {
-	const char *name;
-	int act;
-} acts[] = {{"gelu_new", 1}, {"gelu_fast", 1}, {"gelu_pytorch_tanh", 1}, {"gelu", 3}, {"relu", 0},
-	    {"silu", 4},     {"swish", 4}};
 
 static void check_act(struct compare *c, json_object *j, const struct wse_gpt *m)
 {
-	const char *there = word(j, "hidden_act"), *here = "squared_relu";
+	const char *there = hf_word(j, "hidden_act"), *here = "squared_relu";
 	int act = -1;
 
-	there = there ? there : word(j, "activation_function");
+	there = there ? there : hf_word(j, "activation_function");
 	if (!there)
 		return;
-	for (size_t i = sizeof(acts) / sizeof(*acts); i-- > 0;) {
-		if (!strcmp(acts[i].name, there))
-			act = acts[i].act;
-		if (acts[i].act == (int)m->act)
-			here = acts[i].name;
+	for (size_t i = sizeof(hf_acts) / sizeof(*hf_acts); i-- > 0;) {
+		if (!strcmp(hf_acts[i].name, there))
+			act = hf_acts[i].act;
+		if (hf_acts[i].act == (int)m->act)
+			here = hf_acts[i].name;
 	}
 	if (act != (int)m->act)
 		differ_in_words(c, "the activation", there, here);
@@ -253,9 +163,9 @@ static void check_act(struct compare *c, json_object *j, const struct wse_gpt *m
 /* windows that sequences of this run are longer than */
 static int check_window(json_object *j, const struct wse_gpt *m)
 {
-	double window = number(j, "sliding_window", 0);
+	double window = hf_number(j, "sliding_window", 0);
 
-	if (!flag(j, "use_sliding_window", 1) || window <= 0 || window >= m->seq)
+	if (!hf_flag(j, "use_sliding_window", 1) || window <= 0 || window >= m->seq)
 		return 0;
 	return wse_fail(-EINVAL,
 			"config.json: sliding_window is %g, which is not there: with sequences of "
@@ -266,7 +176,7 @@ static int check_window(json_object *j, const struct wse_gpt *m)
 static int check(json_object *j, const struct wse_gpt *m)
 {
 	const enum wse_gpt_names names = wse_gpt_names_of(m);
-	const char *type = word(j, "model_type");
+	const char *type = hf_word(j, "model_type");
 	struct compare c = {0};
 	int i = 0, ret;
 
@@ -319,9 +229,9 @@ int wse_hf_config_check(const char *path, const struct wse_model *model)
 
 static const char *act_name(const struct wse_gpt *m)
 {
-	for (size_t i = 0; i < sizeof(acts) / sizeof(*acts); i++)
-		if (acts[i].act == (int)m->act)
-			return acts[i].name;
+	for (size_t i = 0; i < sizeof(hf_acts) / sizeof(*hf_acts); i++)
+		if (hf_acts[i].act == (int)m->act)
+			return hf_acts[i].name;
 	return NULL;
 }
 

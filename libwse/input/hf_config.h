@@ -4,6 +4,7 @@
 #define WSE_INPUT_HF_CONFIG_H
 
 #include "model/family.h"
+#include "model/gpt.h"
 
 /*
  * path: a checkpoint. A directory of Hugging Face's with a config.json must be of this model: its
@@ -12,6 +13,13 @@
  * a file that is no JSON, or a model that there is none of here
  */
 int wse_hf_config_check(const char *path, const struct wse_model *model);
+
+/*
+ * The model that a config.json describes, or that of a folder: all of *g but seq, as transformers
+ * reads it. window: 0, or that of its attention; dropout: does it have any? -EINVAL: what is not
+ * there, or no size; -errno of the file
+ */
+int wse_hf_config_read(const char *path, struct wse_gpt *g, uint32_t *window, int *dropout);
 
 /*
  * dir/config.json, by which transformers opens weights that lie beside it as model.safetensors; one

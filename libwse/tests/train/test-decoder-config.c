@@ -6,7 +6,9 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "input/config.h"
@@ -268,6 +270,85 @@ static void mup(void)
 		"lacks the group decoder_output_ffn, whose scale muP sets");
 }
 
+static char json[] = "/tmp/wse-config-XXXXXX";
+
+static void put(const char *text)
+{
+	FILE *f = fopen(json, "w");
+
+	if (!f || fputs(text, f) < 0 || fclose(f))
+		abort();
+}
+
+static void refused_json(const char *text, const char *says)
+{
+	char model[128];
+
+	put(text);
+	snprintf(model, sizeof(model), "config: %s", json);
+	refused(model, says);
+}
+
+/* what transformers leaves out has its default, and is not what the Model Zoo's families have */
+static void config_json(void)
+{
+	struct wse_gpt m = sizes;
+	struct wse_config c;
+	char model[128], gone[192];
+	int fd = mkstemp(json), ret;
+
+	if (fd < 0)
+		abort();
+	close(fd);
+	snprintf(model, sizeof(model), "config: %s, loss_scaling: num_tokens", json);
+	m.learned = m.tied = 1;
+	m.act = WSE_GELU_NEW;
+	put("{\"model_type\": \"gpt2\", \"n_embd\": 64, \"n_layer\": 2, \"n_head\": 8, "
+	    "\"n_inner\": 96, "
+	    "\"vocab_size\": 256, \"n_positions\": 32, \"attn_pdrop\": 0.1}");
+	gives("config.json of a GPT-2", model, m);
+	ret = read_model(model, &c);
+	ok(!ret && strstr(c.ignored, "dropout of config.json"), "whose dropout is ignored by name");
+	m = sizes;
+	m.norm = WSE_GPT_NORM_RMS;
+	m.gated = m.no_qkv_bias = m.no_proj_bias = m.no_ffn_bias = m.rotary_halves = 1;
+	m.act = WSE_SILU;
+	m.rotary = 8;
+	m.kv_heads = 2;
+	m.rotary_base = 500000.0f;
+	m.rotary_scale = 8.0f;
+	m.rotary_low = 1.0f;
+	m.rotary_high = 4.0f;
+	m.rotary_original = 8192.0f;
+#define LLAMA                                                                         \
+	"\"hidden_size\": 64, \"num_hidden_layers\": 2, \"num_attention_heads\": 8, " \
+	"\"vocab_size\": 256, \"intermediate_size\": 96, \"max_position_embeddings\": 32, "
+	put("{\"model_type\": \"llama\", " LLAMA
+	    "\"num_key_value_heads\": 2, \"rope_theta\": 500000.0, \"rope_scaling\": "
+	    "{\"factor\": 8.0, "
+	    "\"low_freq_factor\": 1.0, \"high_freq_factor\": 4.0, \"rope_type\": \"llama3\", "
+	    "\"original_max_position_embeddings\": 8192}}");
+	gives("of a LLaMA 3.1", model, m);
+	refused_json("{\"model_type\": \"bert\", " LLAMA "\"x\": 1}",
+		     "model_type is \"bert\"; gpt2, gptj, gpt_neox, llama and mistral are read");
+	refused_json("{\"model_type\": \"llama\"}", "hidden_size (n_embd) is missing");
+	refused_json("{\"hidden_size\": 3}", "has no model_type");
+	refused_json("{\"model_type\": \"llama\", " LLAMA "\"attention_bias\": true}",
+		     "attention_bias is true, which is not there");
+	refused_json("{\"model_type\": \"mistral\", " LLAMA "\"sliding_window\": 16}",
+		     "sliding_window is 16, which is not there");
+	refused_json("{\"model_type\": \"llama\", " LLAMA "\"head_dim\": 16}",
+		     "head_dim is 16: heads are hidden_size / num_attention_heads, 8, wide here");
+	refused_json("{\"model_type\": \"llama\", " LLAMA "\"hidden_act\": \"gelu\"}",
+		     "a gate of another activation");
+	refused_json("{\"model_type\": ", "config.json");
+	snprintf(gone, sizeof(gone), "%s, hidden_size: 64", model);
+	put("{\"model_type\": \"llama\", " LLAMA "\"x\": 1}");
+	refused(gone, "hidden_size is unknown");
+	unlink(json);
+	refused(model, "No such file");
+}
+
 /* a window that no sequence is longer than makes no difference */
 static void windows(void)
 {
@@ -286,5 +367,6 @@ int main(void)
 	faults();
 	windows();
 	mup();
+	config_json();
 	return tap_end();
 }

@@ -597,6 +597,23 @@ static void configs(void)
 	       "rotary_dim is 3 there, 2 in this model");
 }
 
+/* the model of the config.json in dir is the one of which it was made */
+static void read_back(const char *name, const struct wse_gpt *m)
+{
+	char want[256] = "", got[256] = "";
+	struct wse_gpt g;
+	uint32_t window;
+	int dropout, ret = wse_hf_config_read(dir, &g, &window, &dropout);
+
+	wse_gpt_describe_form(m, want, sizeof(want));
+	wse_gpt_describe_form(&g, got, sizeof(got));
+	ok(!ret && !strcmp(want, got) && g.vocab == m->vocab && g.hidden == m->hidden &&
+		   g.layers == m->layers && g.heads == m->heads && g.filter == m->filter &&
+		   g.positions == m->positions && g.act == m->act && g.eps == m->eps &&
+		   g.tied == m->tied && g.kv_heads == m->kv_heads && !window && !dropout,
+	   "%s: read as it was written:%s%s%s", name, got, ret ? ": " : "", ret ? wse_error() : "");
+}
+
 static void written_llama3(const char *file)
 {
 	static const char want[] =
@@ -625,6 +642,7 @@ static void written_llama3(const char *file)
 	fclose(f);
 	ok(!ret && strstr(text, want) && !wse_hf_config_check(dir, &m), "LLaMA 3.2's scaling:%s",
 	   strstr(text, want) ? want : text);
+	read_back("LLaMA 3.2", &g);
 	unlink(file);
 }
 
@@ -668,6 +686,7 @@ static void written(void)
 		ret = wse_hf_config_check(dir, &m);
 		ok(!ret, "%s: it is this model's%s%s", small[i].name, ret ? ": " : "",
 		   ret ? wse_error() : "");
+		read_back(small[i].name, &g);
 		g.heads = 8;
 		memcpy(m.family_data, &g, sizeof(g));
 		ok(!wse_hf_config_write(dir, &m) && wse_hf_config_check(dir, &m) == -EINVAL,

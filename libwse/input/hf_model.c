@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+/* A model as Hugging Face's config.json describes it, with transformers' defaults. */
+#include <math.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "hf_config.h"
+#include "hf_json.h"
+#include "model/gpt.h"
+
+/* a size; what is none, or too large for its type, becomes 0, which the model refuses */
+static uint32_t size(json_object *j, const char *one, const char *two, double fallback)
+{
+	double x = two ? hf_either(j, one, two, fallback) : hf_number(j, one, fallback);
+
+	return x >= 1.0 && x <= 4294967295.0 && x == floor(x) ? (uint32_t)x : 0;
+}
+
+/* -EINVAL unless the flag says what is there */
+static int only(json_object *j, const char *key, int is)
+{
+	return hf_flag(j, key, is) == is
+		       ? 0
+		       : wse_fail(-EINVAL, "config.json: %s is %s, which is not there", key,
+				  is ? "false" : "true");
+}
+
+static int read_act(json_object *j, const char *fallback, struct wse_gpt *g)
+{
+	const char *name = hf_word(j, "hidden_act");
+
+	name = name ? name : hf_word(j, "activation_function");
+	name = name ? name : fallback;
+	for (size_t i = 0; i < sizeof(hf_acts) / sizeof(*hf_acts); i++)
+		if (!strcmp(hf_acts[i].name, name)) {
+			g->act = (enum wse_activation)hf_acts[i].act;
+			return 0;
+		}
+	return wse_fail(-EINVAL, "config.json: the activation \"%.40s\" is not there", name);
+}
+
+static int read_rotary(json_object *j, struct wse_gpt *g)
+{
+	struct hf_scaling scaling;
+	int ret = hf_scaling(j, &scaling);
+
+	g->rotary_base = (float)hf_theta(j);
+	g->rotary_scale = (float)scaling.factor;
+	g->rotary_low = (float)scaling.low;
+	g->rotary_high = (float)scaling.high;
+	g->rotary_original = (float)scaling.original;
+	return ret;
+}
+
+static int read_gpt2(json_object *j, struct wse_gpt *g)
+{
+	int ret = only(j, "scale_attn_weights", 1);
+
+	ret = ret ? ret : only(j, "scale_attn_by_inverse_layer_idx", 0);
+	g->learned = 1;
+	g->positions = size(j, "n_positions", "n_ctx", 1024);
+	g->eps = (float)hf_number(j, "layer_norm_epsilon", 1e-5);
+	return ret ? ret : read_act(j, "gelu_new", g);
+}
+
+static int read_gptj(json_object *j, struct wse_gpt *g)
+{
+	g->block = WSE_GPT_PARALLEL_ONE;
+	g->no_qkv_bias = g->no_proj_bias = g->head_bias = 1;
+	g->positions = size(j, "n_positions", "n_ctx", 2048);
+	g->rotary = size(j, "rotary_dim", NULL, 64);
+	g->rotary_base = 10000.0f;
+	g->rotary_scale = 1.0f;
+	g->eps = (float)hf_number(j, "layer_norm_epsilon", 1e-5);
+	return read_act(j, "gelu_new", g);
+}
+
+static int read_neox(json_object *j, struct wse_gpt *g)
+{
+	const double d = g->heads ? g->hidden / g->heads : 0;
+	int ret = only(j, "attention_bias", 1);
+
+	g->block = hf_flag(j, "use_parallel_residual", 1) ? WSE_GPT_PARALLEL_TWO : WSE_GPT_SERIAL;
+	g->positions = size(j, "max_position_embeddings", NULL, 2048);
+	g->rotary = (uint32_t)(hf_number(j, "rotary_pct", 0.25) * d);
+	g->rotary_halves = 1;
+	g->eps = (float)hf_number(j, "layer_norm_eps", 1e-5);
+	ret = ret ? ret : read_rotary(j, g);
+	return ret ? ret : read_act(j, "gelu", g);
+}
+
+/* mistral: another default of the heads of keys */
+static int read_llama(json_object *j, struct wse_gpt *g, int mistral)
+{
+	const uint32_t d = g->heads ? g->hidden / g->heads : 0;
+	uint32_t kv = size(j, "num_key_value_heads", NULL, mistral ? 8 : g->heads);
+	int ret = only(j, "attention_bias", 0);
+
+	ret = ret ? ret : only(j, "mlp_bias", 0);
+	if (!ret && hf_number(j, "head_dim", d) != d)
+		ret = wse_fail(-EINVAL,
+			       "config.json: head_dim is %g: heads are hidden_size / "
+			       "num_attention_heads, %u, wide here",
+			       hf_number(j, "head_dim", d), d);
+	g->norm = WSE_GPT_NORM_RMS;
+	g->gated = g->no_qkv_bias = g->no_proj_bias = g->no_ffn_bias = 1;
+	g->kv_heads = kv == g->heads ? 0 : kv;
+	g->positions = size(j, "max_position_embeddings", NULL, mistral ? 131072 : 2048);
+	g->rotary = d;
+	g->rotary_halves = 1;
+	g->eps = (float)hf_number(j, "rms_norm_eps", 1e-6);
+	ret = ret ? ret : read_rotary(j, g);
+	ret = ret ? ret : read_act(j, "silu", g);
+	return ret || g->act == WSE_SILU
+		       ? ret
+		       : wse_fail(-EINVAL, "config.json: a gate of another activation than silu");
+}
+
+static int read_model(json_object *j, struct wse_gpt *g)
+{
+	const char *type = hf_word(j, "model_type");
+	const int gpt2 = type && !strcmp(type, "gpt2");
+
+	if (!type)
+		return wse_fail(-EINVAL,
+				"config.json has no model_type: no model of Hugging Face's");
+	g->hidden = size(j, "hidden_size", "n_embd", 0);
+	g->layers = size(j, "num_hidden_layers", "n_layer", 0);
+	g->heads = size(j, "num_attention_heads", "n_head", 0);
+	g->filter = size(j, "intermediate_size", "n_inner", 4.0 * g->hidden);
+	g->vocab = size(j, "vocab_size", NULL, 0);
+	g->tied = (uint32_t)hf_flag(j, "tie_word_embeddings", gpt2);
+	g->dev = (float)hf_number(j, "initializer_range", 0.02);
+	if (!g->hidden || !g->layers || !g->heads || !g->vocab)
+		return wse_fail(-EINVAL, "config.json: %s is missing, or no size",
+				!g->hidden   ? "hidden_size (n_embd)"
+				: !g->layers ? "num_hidden_layers (n_layer)"
+				: !g->heads  ? "num_attention_heads (n_head)"
+					     : "vocab_size");
+	if (gpt2)
+		return read_gpt2(j, g);
+	if (!strcmp(type, "gptj"))
+		return read_gptj(j, g);
+	if (!strcmp(type, "gpt_neox"))
+		return read_neox(j, g);
+	if (!strcmp(type, "llama") || !strcmp(type, "mistral"))
+		return read_llama(j, g, !strcmp(type, "mistral"));
+	return wse_fail(-EINVAL,
+			"config.json: model_type is \"%.60s\"; gpt2, gptj, gpt_neox, llama and "
+			"mistral are read",
+			type);
+}
+
+int wse_hf_config_read(const char *path, struct wse_gpt *g, uint32_t *window, int *dropout)
+{
+	static const char *const drops[] = {"attn_pdrop", "embd_pdrop", "resid_pdrop",
+					    "attention_dropout", "hidden_dropout"};
+	json_object *j;
+	char file[4096];
+	struct stat st;
+	int ret, folder = !stat(path, &st) && S_ISDIR(st.st_mode);
+
+	memset(g, 0, sizeof(*g));
+	if ((size_t)snprintf(file, sizeof(file), "%s%s", path, folder ? "/config.json" : "") >=
+	    sizeof(file))
+		return wse_fail(-ENAMETOOLONG, "%.100s...: the path is too long", path);
+	ret = wse_json_read(file, "config.json", &j);
+	if (ret)
+		return ret;
+	ret = read_model(j, g);
+	if (!ret && !(g->eps >= 1e-12f && g->eps <= 1.0f && g->dev >= 1e-6f && g->dev <= 10.0f))
+		ret = wse_fail(
+			-EINVAL,
+			"config.json: a norm's epsilon of %g, or initializer_range of %g, is "
+			"no number that is of use",
+			g->eps, g->dev);
+	*window = hf_flag(j, "use_sliding_window", 1) ? size(j, "sliding_window", NULL, 0) : 0;
+	*dropout = 0;
+	for (size_t i = 0; i < sizeof(drops) / sizeof(*drops); i++)
+		*dropout |= hf_number(j, drops[i], 0.0) != 0.0;
+	json_object_put(j);
+	return ret;
+}
