@@ -13,8 +13,11 @@
 #define SOME (1u << 20) /* floats of a gradient that are compared at a time */
 
 struct replay {
+	struct wse_session *s;
+	struct wse_exec *e;
 	struct wse_swarm *swarm;
 	struct wse_slots io;
+	uint32_t *views; /* [nunits]: how often the device has taken a unit, where images move */
 };
 
 /* element i of a and b has other bits: in words, as element `own` of `what` */
@@ -36,19 +39,45 @@ static size_t next_difference(const float *a, const float *b, size_t i, size_t n
 	return i;
 }
 
+/* where images come and go the device sees a unit's while it has taken it */
+static int unit_take(void *ctx, uint32_t unit, int wait)
+{
+	struct replay *r = ctx;
+	int ret = wse_memx_unit_take(r->s->memx, unit, wait);
+
+	if (ret || r->views[unit]++)
+		return ret;
+	ret = r->e->ops->map(r->e, wse_memx_images(r->s->memx)[unit].fwd.buf);
+	if (ret) {
+		r->views[unit]--;
+		wse_memx_unit_done(r->s->memx, unit);
+	}
+	return ret;
+}
+
+static void unit_done(void *ctx, uint32_t unit)
+{
+	struct replay *r = ctx;
+
+	if (!--r->views[unit])
+		r->e->ops->unmap(r->e, wse_memx_images(r->s->memx)[unit].fwd.buf);
+	wse_memx_unit_done(r->s->memx, unit);
+}
+
 /*
  * The replay has buffers of its own and reads the images of the run, which its device has to see.
  * What was gathered for the whole step is what it gets: a model of one's own is not asked again.
  */
 static int run(struct wse_session *s, struct wse_exec *e, struct replay *r)
 {
+	const int move = wse_memx_images_move(s->memx);
 	const struct wse_graph *g = &s->plan.graph;
 	const struct wse_image *images = wse_memx_images(s->memx);
 	struct wse_buf_pool pool = wse_swarm_pool(r->swarm);
 	struct wse_swarm_step step;
 	int ret = wse_slots_open(&r->io, s, &pool, 1, 0);
 
-	for (uint32_t i = 0; i < g->nunits && !ret; i++)
+	for (uint32_t i = 0; i < g->nunits && !ret && !move; i++)
 		ret = e->ops->map(e, images[i].fwd.buf);
 	for (uint32_t i = 0; i < g->nunits && !ret; i++)
 		if (images[i].mask.buf)
@@ -63,6 +92,16 @@ static int run(struct wse_session *s, struct wse_exec *e, struct replay *r)
 	}
 	step = wse_slots_step(&r->io, s->plan.micro_batches);
 	step.step = wse_session_step(s) + 1;
+	if (move) {
+		r->s = s;
+		r->e = e;
+		r->views = calloc(g->nunits + 1ul, sizeof(*r->views));
+		if (!r->views)
+			return -ENOMEM;
+		step.unit_take = unit_take;
+		step.unit_done = unit_done;
+		step.ready_ctx = r;
+	}
 	ret = wse_swarm_start(r->swarm, &step);
 	return ret ? ret : wse_swarm_wait(r->swarm);
 }
@@ -73,7 +112,8 @@ static void unmap(struct wse_session *s, struct wse_exec *e)
 	const struct wse_image *images = wse_memx_images(s->memx);
 
 	for (uint32_t i = 0; i < s->plan.graph.nunits; i++) {
-		e->ops->unmap(e, images[i].fwd.buf);
+		if (!wse_memx_images_move(s->memx))
+			e->ops->unmap(e, images[i].fwd.buf);
 		if (images[i].mask.buf)
 			e->ops->unmap(e, images[i].mask.buf);
 	}
@@ -180,10 +220,6 @@ int wse_verify_step(struct wse_session *s, const char *uri)
 	struct wse_exec *e = NULL;
 	int ret;
 
-	if (wse_memx_images_move(s->memx))
-		return wse_fail(-ENOTSUP,
-				"a step is not replayed while images are in a file: raise "
-				"memory_limit, or leave out --verify-steps");
 	ret = wse_ranks_collect(s);
 	ret = ret ? ret : wse_session_device(s, uri, &e);
 	if (ret)
@@ -203,5 +239,6 @@ int wse_verify_step(struct wse_session *s, const char *uri)
 	unmap(s, e);
 	wse_swarm_close(r.swarm);
 	wse_slots_close(&r.io);
+	free(r.views);
 	return ret;
 }

@@ -34,6 +34,7 @@ struct job {
 	const char *name, *const *model, *steps;
 	uint32_t devices, files;
 	int resume;
+	uint64_t verify; /* a step that is replayed; 0: none */
 	struct wse_run_result res[RANKS_MAX];
 	struct watch w[RANKS_MAX];
 };
@@ -48,6 +49,8 @@ static void *one_rank(void *arg)
 	*w = (struct watch){.link = me->link,
 			    .files = j->files,
 			    .ranks = me->ranks,
+			    .verify = j->verify,
+			    .verify_uri = twins[0],
 			    .listen = j->files ? in_files[j->files] : NULL};
 	me->ret = go(j->name, twins, j->devices, sets, 3, j->resume, w, &j->res[me->rank]);
 	snprintf(me->why, sizeof(me->why), "%s", wse_error());
@@ -80,6 +83,7 @@ static void same(const char *what, const char *const *model, uint32_t most)
 	char want[65], got[65];
 	int bad = on(1, &j, want), runs = 0;
 
+	j.verify = 2;
 	for (j.files = WSE_FILES_STATE; j.files <= WSE_FILES_IMAGES; j.files++)
 		for (uint32_t ranks = 1; ranks <= most; ranks++, runs++) {
 			snprintf(name, sizeof(name), "%s-%u-%u", what, j.files, ranks);
@@ -91,8 +95,8 @@ static void same(const char *what, const char *const *model, uint32_t most)
 					      got, want);
 		}
 	ok(!bad && runs && want[0],
-	   "%s: 1 to %u ranks, weights, gradients, images in files: one hash (%d runs)", what, most,
-	   runs);
+	   "%s: 1 to %u ranks, weights, gradients, images in files, a step replayed: one hash (%d runs)",
+	   what, most, runs);
 }
 
 static void resumed(void)
