@@ -6,9 +6,11 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -110,6 +112,24 @@ static int same_files(const char *a, const char *b)
 	return same;
 }
 
+/* no file grows beyond 1 MB: as on a disk that is full in the middle */
+static void no_room(struct wse_memx *mx, const struct wse_memx_cfg *cfg,
+		    const struct wse_train_state *ts)
+{
+	struct rlimit all, little;
+	int ret;
+
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &all);
+	little = all;
+	little.rlim_cur = 1 << 20;
+	setrlimit(RLIMIT_FSIZE, &little);
+	ret = wse_ckpt_save(file("far"), mx, cfg, ts, NULL);
+	setrlimit(RLIMIT_FSIZE, &all);
+	ok(ret == -EFBIG && access(file("far.tmp"), F_OK) && same_files(file("ram"), file("far")),
+	   "a file that does not get its room: %s; the one before is whole", wse_error());
+}
+
 static void one(uint32_t which, const struct wse_memx_cfg *c)
 {
 	const struct wse_tile tile = {.rows = 2, .cols = 8, .lanes = 8, .sram = 1u << 30};
@@ -142,6 +162,8 @@ static void one(uint32_t which, const struct wse_memx_cfg *c)
 	   "written: %.1f MB read for a state of %.1f MB in a file%s%s", 1e-6 * (double)(in - in0),
 	   1e-6 * (double)store, ret ? ": " : "", ret ? wse_error() : "");
 	ok(same_files(file("ram"), file("far")), "the file is that of a state in memory");
+	if (!which)
+		no_room(far, &cfg, &ts);
 	wse_memx_close(far);
 	cfg.seed = 9;
 	ret = wse_memx_open(&cfg, &g, &heap, &far);
