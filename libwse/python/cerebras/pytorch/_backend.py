@@ -72,11 +72,10 @@ class Backend:
 
     def fetch(self) -> None:
         """The trainer's numbers into the module and the optimizer."""
-        if self.trainer is not None:
+        if self.trainer is not None and self.optimizer is not None:
             self.captured.get(self.trainer)
             self.versions = self.weights()
-            if self.optimizer is not None:
-                self.optimizer._fetch(self)
+            self.optimizer._fetch(self)
 
     def close(self) -> None:
         """Gives the wafers back; a new backend may be made then."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a traced function became: a step of a wse.Trainer."""
+"""What a traced function became: a step of a wse.Trainer, or the loss of a batch."""
 import errno
 import logging
 from typing import Any, Dict, Tuple
@@ -53,6 +53,9 @@ class Program:
             )
         tokens, labels = (leaves[i] for i in self.inputs)
         backend = self.backend
+        if backend.trainer is not None and self.optimizer and not backend.optimizer:
+            backend.trainer.close()  # it evaluates only
+            backend.trainer = None
         if backend.trainer is None:
             self._open(tokens, labels)
         if backend.planning:
@@ -63,12 +66,16 @@ class Program:
                 "load weights before it"
             )
         samples = samples_of(tokens, labels, backend.vocabulary)
-        result = backend.trainer.step_on(samples)
-        self.optimizer._did(result)
-        if self.scheduler is not None:
-            self.scheduler._did(result)
+        if self.optimizer is None:
+            value = backend.trainer.loss_on(samples)
+        else:
+            result = backend.trainer.step_on(samples)
+            value = result.loss
+            self.optimizer._did(result)
+            if self.scheduler is not None:
+                self.scheduler._did(result)
         with torch.no_grad():
-            self.loss.fill_(result.loss)
+            self.loss.fill_(value)
         if backend.executor is not None:
             backend.executor._did(len(tokens))
         return self.result
@@ -77,7 +84,9 @@ class Program:
         """The module becomes a model of libwse, its optimizer the trainer's parameters."""
         backend = self.backend
         captured = wse.torch.capture(backend.model, tokens.long(), labels.long())
-        members = {"batch": len(tokens), **self.optimizer._members(backend.model)}
+        members = {"batch": len(tokens), "lr": 1.0}
+        if self.optimizer is not None:
+            members.update(self.optimizer._members(backend.model))
         if backend.executor is not None and backend.executor.micro_batch_size:
             members["micro_batch"] = backend.executor.micro_batch_size
         members["max_norm"] = self.max_norm
@@ -86,7 +95,7 @@ class Program:
                 raise ValueError("the scheduler is of another optimizer than the step's")
             members["sched"] = self.scheduler._all()
             del members["lr"]
-        elif self.optimizer._scheduled:
+        elif self.optimizer is not None and self.optimizer._scheduled:
             raise ValueError(
                 f"{self.name}() steps no scheduler, and its optimizer has one: call "
                 "lr_scheduler.step() behind optimizer.step()"
@@ -98,7 +107,8 @@ class Program:
             return
         trainer = wse.Trainer(params, backend.devices)
         try:
-            self.optimizer._restore(trainer)
+            if self.optimizer is not None:
+                self.optimizer._restore(trainer)
             captured.put(trainer)
             step, at = trainer.info.step, getattr(self.scheduler, "last_epoch", None)
             if at is not None and at != step:

@@ -194,11 +194,10 @@ def _record(backend: Any, function: Callable[..., Any], arguments: Any, named: A
             )
     if recorder.model is None:
         raise StepError(f"{function.__name__}() calls no compiled model: there is no step in it")
-    if recorder.optimizer is None:
+    if "backward()" in recorder.did and recorder.optimizer is None:
         raise StepError(
-            f"{function.__name__}() has no backward() with an optimizer.step(): a traced function is "
-            "a step of training (a larger batch is what adds up gradients; wse-train --mode eval "
-            "evaluates)"
+            f"{function.__name__}() has backward() and no optimizer.step(): a step of wafers has "
+            "both (a larger batch is what adds up gradients)"
         )
     return Program(backend, function.__name__, recorder, spec, result)
 
@@ -207,7 +206,8 @@ def trace(function: Callable[..., Any]) -> Callable[..., Any]:
     """
     A step: the body of the function runs at its first call alone, and says what a step is: the
     compiled model's loss, backward(), clip_grad_norm_(), the steps of optimizer and scheduler. Each
-    call, the first one too, is such a step, and returns the same objects.
+    call, the first one too, is such a step, and returns the same objects. Without backward() it is
+    the loss alone.
     """
     made: List[Program] = []
 
