@@ -7,8 +7,12 @@ is held out.
 Written from the published hyperparameters, for Debian 12's python3-torch (1.13) and later. As on
 the wafer every layer has a bias and GELU is its tanh form; nanoGPT itself has no biases and the
 exact GELU.
+
+With --masks a checkpoint of a sparse run (libwse/configs/gpt_sparse.yaml) says which weights there
+are: the others are 0, and stay so.
 """
 import argparse
+import json
 import math
 import sys
 import time
@@ -73,6 +77,39 @@ class GPT(nn.Module):
         return F.cross_entropy(logits.reshape(-1, VOCAB), tokens[:, 1:].reshape(-1))
 
 
+def read_masks(path, model):
+    """Pairs of a parameter and its mask. A file has [in][out] of these layers, torch [out][in]."""
+    with open(path, "rb") as f:
+        size = int.from_bytes(f.read(8), "little")
+        header = json.loads(f.read(size))
+        pairs = []
+        for i, block in enumerate(model.blocks):
+            for name, layer in (
+                ("attn.c_attn", block.c_attn),
+                ("attn.c_proj", block.c_proj),
+                ("mlp.c_fc", block.c_fc),
+                ("mlp.c_proj", block.c_proj2),
+            ):
+                entry = header.get(f"mask.transformer.h.{i}.{name}.weight")
+                if entry is None:
+                    continue
+                if entry["dtype"] != "U8" or entry["shape"] != list(layer.weight.t().shape):
+                    sys.exit(f"nanogpt_torch: {path}: the masks are of another model")
+                begin, end = entry["data_offsets"]
+                f.seek(8 + size + begin)
+                mask = torch.tensor(list(f.read(end - begin)), dtype=torch.float32)
+                pairs.append((layer.weight, mask.view(entry["shape"]).t().contiguous()))
+    if not pairs:
+        sys.exit(f"nanogpt_torch: {path} has no masks: give a checkpoint of a sparse run")
+    return pairs
+
+
+def apply(pairs, grad=False):
+    with torch.no_grad():
+        for p, mask in pairs:
+            (p.grad if grad else p).mul_(mask)
+
+
 def rate(step, steps):
     if step < WARMUP:
         return RATE * (step + 1) / (WARMUP + 1)
@@ -98,6 +135,8 @@ def main():
     args.add_argument("--steps", type=int, default=2000)
     args.add_argument("--threads", type=int, default=2)
     args.add_argument("--seed", type=int, default=1)
+    args.add_argument("--schedule", type=int, help="steps of the schedule, where a run ends early")
+    args.add_argument("--masks", help="a checkpoint of a sparse run")
     args = args.parse_args()
     try:
         with open(args.text, "rb") as f:
@@ -110,6 +149,8 @@ def main():
     torch.manual_seed(args.seed)
     cut = len(text) // 10 * 9
     model = GPT()
+    masks = read_masks(args.masks, model) if args.masks else []
+    apply(masks)
     matrices = [p for p in model.parameters() if p.dim() == 2]
     vectors = [p for p in model.parameters() if p.dim() == 1]
     optimizer = torch.optim.AdamW(
@@ -122,15 +163,19 @@ def main():
         f"{sum(p.numel() for p in model.parameters())} parameters, {len(text)} bytes of text, {len(text) - cut} held out, "
         f"{args.threads} threads, PyTorch {torch.__version__}"
     )
+    if masks:
+        there, of = sum(int(m.sum()) for _, m in masks), sum(m.numel() for _, m in masks)
+        print(f"{there} of {of} weights in {len(masks)} matrices are there")
     seconds, loss_sum, since = 0.0, 0.0, 0
     begin = time.monotonic()
     for step in range(args.steps):
         for group in optimizer.param_groups:
-            group["lr"] = rate(step, args.steps)
+            group["lr"] = rate(step, args.schedule or args.steps)
         at = torch.randint(cut - BLOCK, (BATCH,)).tolist()
         loss = model(torch.stack([text[p : p + BLOCK + 1] for p in at]).long())
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
+        apply(masks, grad=True)
         nn.utils.clip_grad_norm_(model.parameters(), CLIP)
         optimizer.step()
         loss_sum += loss.item()

@@ -51,6 +51,24 @@ static inline void state_free(struct state *s)
 	free(s->v);
 }
 
+/* what masks leave out of an array [table->params] is 0; how many elements were not */
+static inline size_t state_mask(struct wse_memx *mx, const struct wse_tensor_table *tab, float *p)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < tab->n; i++) {
+		const struct wse_tensor *t = &tab->t[i];
+		float bit;
+
+		for (size_t k = 0; k < t->count && wse_masks_has(wse_memx_masks(mx), i); k++) {
+			wse_masks_read(wse_memx_masks(mx), i, k, 1, &bit);
+			n += bit == 0.0f && p[t->off + k] != 0.0f;
+			p[t->off + k] = bit == 0.0f ? 0.0f : p[t->off + k];
+		}
+	}
+	return n;
+}
+
 /* again, after something was done to it */
 static inline void state_again(struct wse_memx *mx, struct state *s)
 {
