@@ -31,7 +31,8 @@ static void read_backend(struct sections *s, struct wse_yaml *init)
 	wse_config_ignore(s, backend, "backend_type");
 	wse_config_ignore(s, backend, "compile_dir");
 	wse_config_ignore(s, backend, "use_cs_grad_accum");
-	s->cfg->num_wse = (uint32_t)reader_u64(&s->r, cluster, "num_csx", 0, 1, 1, 64);
+	s->cfg->num_wse =
+		(uint32_t)reader_u64(&s->r, cluster, "num_csx", 0, 1, 1, s->src->plan ? 192 : 64);
 	for (size_t i = 0; i < sizeof(vendor) / sizeof(*vendor); i++)
 		wse_config_ignore(s, cluster, vendor[i]);
 }

@@ -15,6 +15,7 @@ static const char usage[] =
 	"  --mode M             train_and_eval (default), train, eval, generate\n"
 	"  --num_wse N          number of wafers (default: the file's num_csx, or 1); also --num_csx\n"
 	"  --devices URI,...    accel:N | sim:rtl,rows=4,cols=4 | sim:func,rows=4,cols=4\n"
+	"                       (with --plan also plan:cs2, plan:rows=R,cols=C,lanes=L,link=B,ghz=F)\n"
 	"                       (default: accel:0 ... if they exist, else sim:func,rows=4,cols=4)\n"
 	"  --wait               wait in line for a device that another process has leased\n"
 	"                       (default: that is an error)\n"
@@ -71,6 +72,12 @@ double below_unigram(const char *require)
 	return require[7] == '-' && end != require + 8 && !*end && nats >= 0.0 ? nats : -1.0;
 }
 
+/* a plan for systems that are on paper */
+static int is_paper(const struct args *a)
+{
+	return a->plan && a->devices && !strncmp(a->devices, "plan:", 5);
+}
+
 int parse(int argc, char **argv, struct args *a)
 {
 	static const struct option opts[] = {{"params", required_argument, NULL, 'p'},
@@ -117,7 +124,7 @@ int parse(int argc, char **argv, struct args *a)
 			break;
 		case 'n':
 			a->num_wse = (uint32_t)strtoul(optarg, &end, 10);
-			if (*end || !a->num_wse || a->num_wse > MAX_URIS)
+			if (*end || !a->num_wse || a->num_wse > MAX_PLAN)
 				return 1 + bad_usage("--num_wse takes a number from 1 to 64");
 			break;
 		case 'd':
@@ -214,6 +221,11 @@ int parse(int argc, char **argv, struct args *a)
 	}
 	if (optind < argc)
 		return 1 + bad_usage("everything is given by an option");
+	if (a->num_wse > MAX_URIS && !is_paper(a))
+		return 1 + bad_usage("--num_wse takes a number from 1 to 64; to 192 with --plan "
+				     "--devices plan:...");
+	if (a->devices && !strncmp(a->devices, "plan:", 5) && !a->plan && !a->validate)
+		return 1 + bad_usage("--devices plan:... is for --plan: nothing runs on it");
 	if (a->tokenize && (!a->tokenizer || !a->out || a->params))
 		return 1 + bad_usage("--tokenize takes --tokenizer DIR and --out FILE.bin, and no "
 				     "--params");

@@ -9,6 +9,7 @@
 
 #define MAX_SETS   64
 #define MAX_URIS   64
+#define MAX_PLAN   192 /* systems of a plan: device */
 #define MAX_PROMPT 4096 /* one more than may be */
 
 struct args {

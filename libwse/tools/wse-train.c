@@ -175,6 +175,10 @@ static uint32_t choose_devices(const struct args *a, uint32_t num, char *list, s
 	uint32_t n = 0;
 	size_t at = 0;
 
+	if (a->devices && !strncmp(a->devices, "plan:", 5)) {
+		uris[0] = a->devices;
+		return 1;
+	}
 	if (a->devices) {
 		if ((size_t)snprintf(list, size, "%s", a->devices) < size)
 			n = split_devices(list, uris);
@@ -417,6 +421,13 @@ int main(int argc, char **argv)
 	if (a.max_steps && a.nsets < MAX_SETS) {
 		snprintf(steps, sizeof(steps), "loop.max_steps=%.40s", a.max_steps);
 		a.sets[a.nsets++] = steps;
+	}
+	if (a.num_wse && a.plan && a.devices && !strncmp(a.devices, "plan:", 5) &&
+	    a.nsets < MAX_SETS) {
+		static char systems[80];
+
+		snprintf(systems, sizeof(systems), "backend.cluster_config.num_csx=%u", a.num_wse);
+		a.sets[a.nsets++] = systems;
 	}
 	if (read_verify(a.verify, verify, &how.nverify))
 		return bad_usage("--verify-steps takes up to 16 numbers from 1 on");

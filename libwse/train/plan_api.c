@@ -13,6 +13,7 @@
 #include "train/memory.h"
 #include "train/network.h"
 #include "train/params.h"
+#include "train/plan_device.h"
 #include "train/plan_sparse.h"
 
 static int shape_of(const char *uri, struct wse_exec_info *info)
@@ -179,9 +180,10 @@ static int plan(const struct wse_params *params, const char *uri, uint32_t flags
 {
 	uint32_t ranks = flags >> WSE_PLAN_RANKS_SHIFT;
 	struct wse_model m = params->cfg.model;
+	struct wse_plan_device paper;
 	struct wse_exec_info info;
-	struct wse_plan p;
-	int ret;
+	struct wse_plan p = {0};
+	int ret, on_paper;
 
 	m.forward = !!(flags & WSE_PLAN_FORWARD);
 	if (!params->ready)
@@ -193,18 +195,34 @@ static int plan(const struct wse_params *params, const char *uri, uint32_t flags
 		return wse_fail(-EINVAL, "%u ranks: at most %d", ranks, WSE_LINK_RANKS);
 	if (!uri || flags & ~(WSE_PLAN_SHAPE | WSE_PLAN_FORWARD))
 		return wse_fail(-EINVAL, uri ? "unknown flags %#x" : "the URI is NULL", flags);
-	ret = shape_of(uri, &info);
-	if (!ret && !(flags & WSE_PLAN_SHAPE))
+	on_paper = ret = wse_plan_device(uri, &paper);
+	if (ret < 0)
+		return ret;
+	if (on_paper) {
+		info = (struct wse_exec_info){.tile = paper.tile};
+		snprintf(info.name, sizeof(info.name), "%.60s", uri);
+		ret = 0;
+	} else {
+		ret = shape_of(uri, &info);
+	}
+	if (!ret && !on_paper && !(flags & WSE_PLAN_SHAPE))
 		ret = ask_device(uri, log, &info);
 	if (ret)
 		return ret;
 	out->tile = info.tile;
-	ret = wse_plan_make(&m, &info.tile, params->cfg.batch, params->cfg.micro_batch, &p);
+	if (on_paper)
+		ret = wse_plan_device_make(&m, &paper, params->cfg.batch, params->cfg.micro_batch,
+					   &p);
+	else
+		ret = wse_plan_make(&m, &info.tile, params->cfg.batch, params->cfg.micro_batch, &p);
 	if (p.tokens && !ret)
 		ret = wse_plan_sparse(&params->cfg, &p);
 	if (p.tokens) {
 		fill(&params->cfg, &p, out);
 		wse_plan_print(&p, &m, info.name, log);
+		if (on_paper)
+			wse_plan_device_print(&paper, &params->cfg, &p,
+					      params->cfg.num_wse ? params->cfg.num_wse : 1, log);
 		wse_logf(log, WSE_LOG_INFO, "parameters       %llu",
 			 (unsigned long long)out->weights);
 		print_sparsity(&params->cfg, log);

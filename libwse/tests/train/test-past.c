@@ -216,8 +216,8 @@ static void prompts_together(const struct shape *h, int whole)
 	alone = s.rows_made - together;
 	bad |= whole ? together != 0 : together == 0 || together >= alone;
 	ok(!bad && strcmp(all[0], all[4]),
-	   "%s: %u prompts in one call, %llu rows made, one by one %llu: the same texts", h->what, N,
-	   (unsigned long long)together, (unsigned long long)alone);
+	   "%s: %u prompts in one call, %llu rows made, one by one %llu: the same texts", h->what,
+	   N, (unsigned long long)together, (unsigned long long)alone);
 	wse_session_close(&s);
 }
 

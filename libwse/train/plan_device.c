@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+/* Devices on paper: their shape, and what bounds a step on them. */
+#include "train/plan_device.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "ops/ops.h"
+
+/*
+ * Published of a CS-2: 850,000 cores with 48 KiB each, 7.48 PF peak of 16-bit numbers, 1.2 Tb/s
+ * from outside; 994 x 750 cores are free for programs (the SDK's fabric of 757 x 996 without its
+ * margins), at 1.1 GHz, with 4 multiply-adds of 16 bits a cycle
+ */
+static const struct {
+	const char *name, *is;
+} presets[] = {{"cs2", "rows=994,cols=750,lanes=4,link=136,ghz=1.1"}};
+
+/* "key=number,..." */
+static int read_options(const char *uri, const char *p, struct wse_plan_device *d)
+{
+	static const char *const keys[] = {"rows", "cols", "lanes", "sram", "link", "ghz"};
+	double v[6] = {4, 4, 8, 48 * 1024, 0, 0};
+
+	while (*p) {
+		size_t n = strcspn(p, "="), end = strcspn(p, ","), i = 0;
+		char *stop;
+
+		while (i < 6 && (strlen(keys[i]) != n || strncmp(p, keys[i], n)))
+			i++;
+		if (n >= end || i == 6)
+			return wse_fail(-EINVAL,
+					"%.200s: \"%.*s\" is no option of plan:, which has rows, "
+					"cols, lanes, sram, link and ghz",
+					uri, (int)(end < 40 ? end : 40), p);
+		v[i] = strtod(p + n + 1, &stop);
+		if (stop != p + end || !(v[i] > 0.0) || v[i] > 1e9 ||
+		    (i < 4 && v[i] != floor(v[i])) || (i < 3 && v[i] > 65535.0))
+			return wse_fail(-EINVAL, "%.200s: %s takes a positive %s", uri, keys[i],
+					i < 4 ? "whole number" : "number");
+		p += end + (p[end] == ',');
+	}
+	d->tile = (struct wse_tile){.rows = (uint32_t)v[0],
+				    .cols = (uint32_t)v[1],
+				    .lanes = (uint32_t)v[2],
+				    .sram = (uint32_t)v[3]};
+	d->link = v[4];
+	d->ghz = v[5];
+	return 1;
+}
+
+int wse_plan_device(const char *uri, struct wse_plan_device *d)
+{
+	if (strncmp(uri, "plan:", 5))
+		return 0;
+	for (size_t i = 0; i < sizeof(presets) / sizeof(presets[0]); i++)
+		if (!strcmp(uri + 5, presets[i].name))
+			return read_options(uri, presets[i].is, d);
+	if (!strchr(uri, '='))
+		return wse_fail(-EINVAL,
+				"%.200s: the presets of plan: are cs2; or give "
+				"plan:rows=R,cols=C,lanes=L,link=B,ghz=F",
+				uri);
+	return read_options(uri, uri + 5, d);
+}
+
+/*
+ * The planner's buses carry 8 bytes a cycle: so many columns share one that the link is all of them
+ */
+static uint32_t columns_a_bus(const struct wse_plan_device *d, uint32_t cols)
+{
+	double n = 8.0 * cols / d->link;
+
+	return d->link > 0.0 && n > 1.0 ? (uint32_t)ceil(n) : 1;
+}
+
+int wse_plan_device_make(const struct wse_model *m, const struct wse_plan_device *d, uint64_t batch,
+			 uint64_t micro_batch, struct wse_plan *p)
+{
+	struct wse_tile tile = d->tile;
+	struct wse_failure first;
+	int ret, again;
+
+	tile.group = columns_a_bus(d, tile.cols);
+	ret = again = wse_plan_make(m, &tile, batch, micro_batch, p);
+	wse_failure_keep(&first, ret);
+	if (ret && ret != -E2BIG)
+		for (tile.rows = 1; 2 * tile.rows <= d->tile.rows;)
+			tile.rows *= 2; /* sequences are such lengths */
+	for (; tile.rows < d->tile.rows && tile.rows && again && again != -E2BIG; tile.rows /= 2) {
+		wse_plan_fini(p);
+		again = wse_plan_make(m, &tile, batch, micro_batch, p);
+		if (!again)
+			break;
+	}
+	if (again)
+		return again == -E2BIG ? again : (wse_failure_undo(&first), ret);
+	/* columns that the model takes have the whole link */
+	if (p->graph.tile.cols == tile.cols)
+		return 0;
+	tile.group = columns_a_bus(d, p->graph.tile.cols);
+	wse_plan_fini(p);
+	return wse_plan_make(m, &tile, batch, micro_batch, p);
+}
+
+void wse_plan_device_print(const struct wse_plan_device *d, const struct wse_config *cfg,
+			   const struct wse_plan *p, uint32_t systems,
+			   const struct wse_exec_cfg *log)
+{
+	const enum wse_log_level i = WSE_LOG_INFO;
+	const struct wse_graph *g = &p->graph;
+	/* both ways at a time: the larger one takes the time */
+	double bytes =
+		(double)(p->streamed_in > p->streamed_out ? p->streamed_in : p->streamed_out);
+	double link = d->link > 0.0 ? bytes / d->link : 0.0, cores = (double)p->cycles;
+	double most = link > cores ? link : cores, jobs, seconds, tokens, flops, peak;
+
+	if (g->tile.rows < d->tile.rows)
+		wse_logf(log, i, "                 %u of %u rows: samples fill those", g->tile.rows,
+			 d->tile.rows);
+	if (d->link > 0.0)
+		wse_logf(
+			log, i,
+			"link             %.0f cycles a micro-batch at %g bytes a cycle, %.2f of the "
+			"cores' %.0f: bound by %s",
+			link, d->link, link / cores, cores,
+			link > cores ? "the link" : "the cores");
+	jobs = ceil((double)p->micro_batches / systems);
+	if (d->ghz <= 0.0)
+		return;
+	seconds = jobs * most / (d->ghz * 1e9);
+	tokens = (double)p->tokens * p->micro_batches;
+	flops = 2.0 * (g->forward ? 1.0 : 3.0) * (double)cfg->model.family->macs(&cfg->model) *
+		tokens;
+	peak = 2.0 * d->tile.rows * d->tile.cols * d->tile.lanes * d->ghz * 1e9 * systems;
+	wse_logf(log, i,
+		 "step             %.4g s on %u system%s at %g GHz, %.0f micro-batches each: %.4g "
+		 "tokens/s",
+		 seconds, systems, systems == 1 ? "" : "s", d->ghz, jobs, tokens / seconds);
+	wse_logf(log, i, "                 %.3g FLOPs, %.3g FLOP/s of a peak of %.4g: %.3f", flops,
+		 flops / seconds, peak, flops / seconds / peak);
+}
