@@ -33,6 +33,7 @@ static void destroy(struct wse_model *m)
 	free(m->dec);
 	twin_mesh_destroy(m);
 	free(m->in);
+	free(m->bus);
 	free(m->out);
 	free(m->races);
 	free(m->pace);
@@ -94,7 +95,7 @@ static int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *op
 		m->core[i].dec = m->dec + i * (TWIN_NWORDS + 1);
 	}
 	if ((cfg->flags & WSE_MODEL_CHECK_RACES && twin_races_create(m)) || twin_mesh_create(m) ||
-	    (m->fast && m->fast->create(m))) {
+	    (m->fast && m->fast->create(m)) || twin_bus_create(m)) {
 		destroy(m);
 		return -ENOMEM;
 	}
@@ -216,7 +217,7 @@ static bool round_once(struct wse_model *m, uint64_t end)
 	}
 	m->quiet = false;
 	t = (uint64_t)m->spent + m->round;
-	t = t ? t : 1;
+	t = twin_bus_round(m, t ? t : 1);
 	m->now += t < room ? t : room;
 	m->uncounted_cycles = t < room ? 0 : t - room;
 	return false;

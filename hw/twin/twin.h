@@ -48,6 +48,8 @@ struct wse_model {
 	struct twin_job job[X_COUNT];
 	struct twin_port_in *in;
 	struct twin_port_out *out;
+	struct twin_bus *bus; /* [nbus] */
+	uint32_t nbus;
 	struct {
 		uint8_t queue;
 		uint32_t value;

@@ -72,8 +72,8 @@ bool twin_copy_run(struct wse_model *m, struct twin_job *j, struct twin_result *
 	uint32_t bytes = 0, touched, cycles = m->cfg.dma_latency;
 	uint64_t bad;
 
-	*done = false;
-	while (bytes < CHUNK) {
+	*done = j->row >= s->rows; /* in the round before: its cycles have passed */
+	while (bytes < CHUNK && j->row < s->rows) {
 		if (copy_line(m, j, &bad, &touched)) {
 			twin_dma_result(r, bad);
 			*done = true;
@@ -89,12 +89,8 @@ bool twin_copy_run(struct wse_model *m, struct twin_job *j, struct twin_result *
 			continue;
 		j->col = 0;
 		j->row += cast_rows(s);
-		if (j->row < s->rows)
-			continue;
-		*done = true;
-		break;
 	}
-	if (cycles > m->round)
+	if (!*done && cycles > m->round)
 		m->round = cycles;
 	return true;
 }

@@ -51,7 +51,17 @@ struct twin_result { /* how a job ended */
 	struct wse_fault f; /* without status, queue, cid, cycle, seq */
 };
 
+/*
+ * a bus to the host's memory, in quarters of a cycle: when its two directions are free, and what
+ * the round's transfers take
+ */
+struct twin_bus {
+	uint64_t in_free, out_free, in, out;
+};
+
 struct twin_port_in {	    /* stream-in of a column */
+	struct twin_bus *bus;
+	uint32_t cost; /* of a block on the bus */
 	bool busy, fresh;   /* fresh: before its first block */
 	uint8_t color;
 	uint16_t age; /* rounds that it has waited */
@@ -67,6 +77,8 @@ struct twin_port_in {	    /* stream-in of a column */
 };
 
 struct twin_port_out { /* stream-out of a column */
+	struct twin_bus *bus;
+	uint32_t cost, mask_cost; /* of a block on the bus, out and in */
 	bool busy, fresh;
 	uint8_t color, etype;
 	uint32_t block;
@@ -88,6 +100,16 @@ int twin_buf_read(struct wse_model *m, struct twin_buf *b, uint64_t off, void *d
 		  uint64_t *bad);
 int twin_buf_write(struct wse_model *m, struct twin_buf *b, uint64_t off, const void *src,
 		   size_t len, uint64_t *bad);
+
+/* bus.c: 0, or -1 without memory; the bus of a column; what a block of a column takes on it */
+int twin_bus_create(struct wse_model *m);
+struct twin_bus *twin_bus_of(struct wse_model *m, uint32_t col);
+uint32_t twin_bus_in_cost(const struct wse_model *m, const struct wse_sqe *s);
+uint32_t twin_bus_out_cost(const struct wse_model *m, const struct wse_sqe *s);
+uint32_t twin_bus_mask_cost(const struct wse_model *m, const struct wse_sqe *s);
+/* cycles of a round that would be t without the buses */
+uint64_t twin_bus_round(struct wse_model *m, uint64_t t);
+void twin_bus_reset(struct wse_model *m);
 
 /* check.c: status of an entry; *off: byte offset of the bad member */
 uint16_t twin_check_sqe(const struct wse_model *m, const struct wse_sqe *s, bool admin,

@@ -23,6 +23,7 @@ void twin_reset(struct wse_model *m)
 	m->fault_tail = m->fault_head = m->fault_lost = 0;
 	m->halted = m->quiet = false;
 	m->now = m->uncounted_cycles = 0;
+	twin_bus_reset(m);
 	m->cnt_sel = 0;
 	memset(m->cnt, 0, sizeof(m->cnt));
 	memset(m->cmds, 0, sizeof(m->cmds));

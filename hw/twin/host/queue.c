@@ -100,9 +100,15 @@ void twin_doorbell(struct wse_model *m, unsigned int index, uint32_t value)
 
 /* ---- ends of commands ---- */
 
+/* from one's end to the next one's begin, without the bus's answers: as the RTL */
+#define COMMAND_CYCLES 60u
+
 static void end_command(struct wse_model *m, struct twin_queue *q, uint16_t status,
 			struct wse_fault *f)
 {
+	/* the next START or copy comes when this one is completed and its entry has been read */
+	if (q->state == Q_RUN && (q->exec == X_START || q->exec == X_COPY))
+		m->spent += COMMAND_CYCLES + 2 * m->cfg.dma_latency;
 	q->t_end = (uint32_t)m->now;
 	q->res = status;
 	q->fault = 0xffff;

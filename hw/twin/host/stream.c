@@ -212,6 +212,7 @@ static int load_block(struct wse_model *m, struct twin_job *j, uint32_t col, str
 	int err;
 
 	p->pos = 0;
+	p->bus->in += p->cost;
 	p->end_due = s->etype != WSE_ETYPE_RAW32;
 	if (p->dense && s->flags & WSE_SQF_INDEX_ONLY)
 		return 0; /* the same in every block */
@@ -288,6 +289,8 @@ void twin_in_begin(struct wse_model *m, struct twin_job *j)
 			p->room = p->w ? bytes : 0;
 		}
 		*p = (struct twin_port_in){.w = p->w, .room = p->room};
+		p->bus = twin_bus_of(m, s->col0 + c);
+		p->cost = twin_bus_in_cost(m, s);
 		p->color = s->color;
 		p->busy = true;
 		p->fresh = true;
@@ -383,6 +386,7 @@ static int open_block(struct wse_model *m, struct twin_job *j, uint32_t c, struc
 	int err;
 
 	p->pos = 0;
+	p->bus->in += p->mask_cost;
 	if (!(j->sqe.flags & WSE_SQF_MASKED) && p->n)
 		return 0; /* the same in every block */
 	err = load_masks(m, j, c, p->block, mask);
@@ -414,6 +418,7 @@ static int close_block(struct wse_model *m, struct twin_job *j, uint32_t c, stru
 	uint32_t bytes = (sh.k + 7) / 8, k, f, from;
 	int err;
 
+	p->bus->out += p->cost;
 	for (f = 0; f < sh.b; f++) {
 		const uint8_t *mask = p->sel + f * bytes;
 
@@ -463,6 +468,9 @@ void twin_out_begin(struct wse_model *m, struct twin_job *j)
 		p->data = calloc((size_t)sh.k * sh.b, sh.size);
 		p->order = calloc((size_t)sh.k * sh.b, sizeof(*p->order));
 		p->sel = calloc(sh.b, (sh.k + 7) / 8);
+		p->bus = twin_bus_of(m, s->col0 + c);
+		p->cost = twin_bus_out_cost(m, s);
+		p->mask_cost = twin_bus_mask_cost(m, s);
 		p->color = s->color;
 		p->etype = s->etype;
 		p->dense = s->flags & WSE_SQF_MASKED ? 0 : s->nfeat;

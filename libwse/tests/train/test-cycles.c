@@ -260,6 +260,48 @@ static void step(const char *what, const char *uri, const char *yaml, const char
 	}
 }
 
+/* cycles of a step's first micro-batch; 0: an error, which is told */
+static uint64_t cycles_of(const char *what, const char *uri, const char *yaml,
+			  const char *const *sets, uint32_t nsets, uint64_t *planned)
+{
+	struct wse_exec_cost cost = {0};
+	struct wse_step_result r;
+	struct wse_session s = {0};
+	int ret = open_session(&s, yaml, uri, sets, nsets, NULL);
+
+	seen.cut = 0;
+	ret = ret ? ret : wse_session_compute(&s, &r);
+	ret = ret ? ret : wse_swarm_cost(s.swarm, 0, &cost);
+	if (ret)
+		ok(0, "%s: %s", what, wse_error());
+	*planned = s.plan.cycles;
+	if (s.memx)
+		wse_session_close(&s);
+	return ret ? 0 : cost.cycles;
+}
+
+/*
+ * The twin's CYCLES know lanes, buses, copies and what a command costs, but no trip of sums and no
+ * scalar code that waits: they are lower, by at most so many percent. Beside the RTL's, or beside
+ * the plan, which --wide holds against the RTL.
+ */
+static void twin(const char *what, const char *tile, const char *yaml, const char *const *sets,
+		 uint32_t nsets, uint32_t low, int beside_plan)
+{
+	uint64_t planned, rtl, func;
+	char uri[64];
+
+	snprintf(uri, sizeof(uri), "sim:func,%s", tile);
+	func = cycles_of(what, uri, yaml, sets, nsets, &planned);
+	snprintf(uri, sizeof(uri), "sim:rtl,%s", tile);
+	rtl = beside_plan ? planned : cycles_of(what, uri, yaml, sets, nsets, &planned);
+	if (func && rtl)
+		ok(func * 100 >= rtl * (100 - low) && func * 100 <= rtl * 105,
+		   "%s: %s %llu cycles, the twin says %llu, %+.1f %%", what,
+		   beside_plan ? "planned" : "the RTL takes", (unsigned long long)rtl,
+		   (unsigned long long)func, 100 * ((double)func / (double)rtl - 1));
+}
+
 /* narrow and usual widths of a column, few and many tokens of a core */
 static void wide(const char *only)
 {
@@ -314,6 +356,9 @@ int main(int argc, char **argv)
 	static const char *const half[] = {"train_dataloader.batch_size=128",
 					   "train_dataloader.micro_batch_size=128",
 					   "sparsity={sparsity: 0.5, param_filter: '*'}"};
+	static const char *const wide_[] = {
+		"model.hidden_size=768", "model.filter_size=768", "model.num_heads=48",
+		"model.max_position_embeddings=32", "val_dataloader.held_out_bytes=8192"};
 	struct wse_device *dev;
 	FILE *f;
 	const char *wide_only = NULL;
@@ -356,6 +401,11 @@ int main(int argc, char **argv)
 	step("an MLP", URI, mlp, NULL, 0, NULL);
 	step("an MLP, a quarter of its weights", URI, mlp, sparse, 1, NULL);
 	step("an MLP, half of its weights, 32 tokens", URI, mlp, half, 3, NULL);
+	twin("hidden 64, 16 tokens", "rows=4,cols=4", gpt, NULL, 0, 20, 0);
+	twin("hidden 64, 32 tokens", "rows=4,cols=4", gpt, two, 2, 15, 0);
+	twin("an MLP", "rows=4,cols=4", mlp, NULL, 0, 15, 0);
+	twin("one bus for 48 columns", "rows=1,cols=48,group=0", gpt, wide_, 5, 10, 1);
+	twin("a bus for each 4 of 48 columns", "rows=1,cols=48,group=4", gpt, wide_, 5, 15, 1);
 	unlink(text);
 	return tap_end();
 }

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The time that streams spend on the buses to the host's memory, one for each group of columns or
+ * one for all. A round lasts at least until each bus has carried what its ports have read and
+ * written by then; ports fetch ahead, and hold results back, as far as the RTL's memories do. The
+ * figures are the RTL's.
+ */
+#include <stdlib.h>
+
+#include "twin/twin.h"
+
+/* all in quarters of a cycle */
+#define BUS_WORD    4u		     /* 8 bytes */
+#define BUS_RUN	    12u		     /* the requests of a row of a column, at least */
+#define BUS_RUN_FEW 8u		     /* the same where few columns share the bus */
+#define BUS_FEW	    8u		     /* columns */
+#define BUS_CHUNK   17u		     /* a burst of 32 bytes out, without groups */
+#define BUS_AHEAD   (64u * BUS_WORD) /* of a column: 512 bytes */
+
+int twin_bus_create(struct wse_model *m)
+{
+	uint32_t g = m->cfg.group;
+
+	m->nbus = g ? m->cols / g : 1;
+	m->bus = calloc(m->nbus, sizeof(*m->bus));
+	return m->bus ? 0 : -1;
+}
+
+struct twin_bus *twin_bus_of(struct wse_model *m, uint32_t col)
+{
+	return &m->bus[m->cfg.group ? col / m->cfg.group : 0];
+}
+
+static uint32_t run(const struct wse_model *m, uint32_t bytes)
+{
+	uint32_t cols = m->cfg.group ? m->cfg.group : m->cols;
+	uint32_t least = m->cfg.group || cols > BUS_FEW ? BUS_RUN : BUS_RUN_FEW;
+	uint32_t cost = (bytes + 7) / 8 * BUS_WORD;
+
+	return cost < least ? least : cost;
+}
+
+uint32_t twin_bus_mask_cost(const struct wse_model *m, const struct wse_sqe *s)
+{
+	return s->flags & WSE_SQF_MASKED ? s->nfeat * run(m, (s->kcol + 7u) / 8) : 0;
+}
+
+uint32_t twin_bus_in_cost(const struct wse_model *m, const struct wse_sqe *s)
+{
+	uint32_t bytes = s->kcol * (s->etype == WSE_ETYPE_BF16 ? 2u : 4u);
+	uint32_t values = s->flags & WSE_SQF_INDEX_ONLY ? 0 : s->nfeat * run(m, bytes);
+
+	return values + twin_bus_mask_cost(m, s);
+}
+
+uint32_t twin_bus_out_cost(const struct wse_model *m, const struct wse_sqe *s)
+{
+	uint32_t bytes = s->kcol * (s->etype == WSE_ETYPE_BF16 ? 2u : 4u);
+
+	return s->nfeat * (m->cfg.group ? run(m, bytes) : (bytes + 31) / 32 * BUS_CHUNK);
+}
+
+static uint64_t later(const struct wse_model *m, uint64_t *free, uint64_t more)
+{
+	uint64_t cols = m->cfg.group ? m->cfg.group : m->cols;
+	uint64_t ahead = BUS_AHEAD * cols, now = m->now * 4;
+	uint64_t from = now > ahead ? now - ahead : 0;
+
+	*free = (*free > from ? *free : from) + more;
+	return *free > now ? (*free - now + 3) / 4 : 0;
+}
+
+uint64_t twin_bus_round(struct wse_model *m, uint64_t t)
+{
+	uint32_t i;
+
+	for (i = 0; i < m->nbus; i++) {
+		struct twin_bus *b = &m->bus[i];
+		uint64_t in = b->in ? later(m, &b->in_free, b->in) : 0;
+		uint64_t out = b->out ? later(m, &b->out_free, b->out) : 0;
+
+		t = in > t ? in : t;
+		t = out > t ? out : t;
+		b->in = b->out = 0;
+	}
+	return t;
+}
+
+void twin_bus_reset(struct wse_model *m)
+{
+	uint32_t i;
+
+	for (i = 0; i < m->nbus; i++)
+		m->bus[i] = (struct twin_bus){0};
+}
