@@ -13,9 +13,11 @@
  * upper half holds their results. The sums of all features do not fit, so between the rows they
  * wait in memory as binary32.
  *
- * The first round finds the maxima. Where all scores fit (s t <= WSE_ATTN_SCORES) the core keeps
- * them, else it computes them again with the same bits. Then, source row by source row, it computes
- * P and adds its share to l and o.
+ * Where all scores fit (wse_attn_keeps()), the first round makes them and finds the maxima; then,
+ * source row by source row, the core computes P, and l and o in rounds of their own. Where they do
+ * not, it takes the rows of keys in one pass, in one round: scores of a row, the maximum so far, P,
+ * and its share of l and o, whose older part it multiplies by a power of two when the maximum grows
+ * (attn_again()).
  *
  * Rounds: in a round each row of the sequence sends once, north to south. Row i receives from the
  * north until the rows above have had their turn (i times the same number of blocks), waits for its
@@ -59,6 +61,7 @@ static struct {
 	/* features of a block of sums; features that fit the accumulators */
 	uint32_t fb, wide;
 	uint32_t color;		/* of this round */
+	uint32_t again;		/* factors of older sums, binary32 [t]; 0: there are none */
 	uint32_t place, last;	/* of this column among those of a head; of the last one */
 	/*
 	 * DSR words: a row of t elements in memory (2, 4 bytes) and in accumulators; consecutive
@@ -142,7 +145,7 @@ static void attn_setup(uint32_t t, uint32_t s, uint32_t d, uint32_t group)
 	A.rows32 = t << 18;
 	A.rows_acc = t << 16;
 	A.color = WSE_COLOR_KEYS;
-	A.place = A.last = 0;
+	A.place = A.last = A.again = 0;
 	cfg = (A.row ? ROUTE_NORTH : ROUTE_OWN) | attn_south();
 	wse_route(WSE_COLOR_KEYS, cfg);
 	wse_route(WSE_COLOR_KEYS + 1, cfg);
@@ -181,11 +184,16 @@ static void attn_next_round(void)
 
 #define ATTN_AXPY	WSE_TCW(WSE_ENGINE_L, WSE_TOP_AXPY, T_ACC, T_IN, T_X)
 
+#ifndef ATTN_SENDS
+#define ATTN_SENDS(r)	((r) == A.row)	/* this core sends the keys of row r */
+#define ATTN_STRIDE	A.rows16	/* from feature to feature of them */
+#endif
+
 /* the next chunks are products of src and x, bf16 [d][t] */
 static void attn_chunks(uint32_t src, uint32_t x)
 {
 	attn_rows16(T_X, x, A.d);
-	attn_dsr(T_SRC, src, A.b + (2 << 16), A.rows16 + A.d, KIND_16);
+	attn_dsr(T_SRC, src, A.b + (2 << 16), ATTN_STRIDE + A.d, KIND_16);
 	attn_again_acc(T_ACC, 0, 1);	/* AXPY ignores the shape of this DSR */
 }
 
@@ -239,7 +247,8 @@ static __attribute__((noinline)) void attn_chunk(uint32_t src, uint32_t i, int o
  * 0; src bf16 [d][t].
  * Either for all keys (ALL_ROWS), in as many rounds as all features need; x bf16 [keys][t].
  * Or for the keys of row r, within a round; x bf16 [t keys][t]; the sums wait in carry, binary32
- * [d][t], and are complete with the own row's keys. out may be carry.
+ * [d][t], and are complete with the own row's keys. out may be carry. A.again multiplies those that
+ * have waited.
  */
 #define ALL_ROWS	(~0u)
 
@@ -250,21 +259,24 @@ static __attribute__((noinline)) void attn_sums(uint32_t src, uint32_t x, uint32
 	uint32_t all = r == ALL_ROWS, first = all ? 0 : r, last = all ? A.row : r, f, i;
 
 	attn_rows16(T_X, x, all ? (A.row + 1) * A.t : A.t);
-	attn_dsr(T_SRC, src, A.rows16 + A.fb, A.row16, KIND_16);
+	attn_dsr(T_SRC, src, ATTN_STRIDE + A.fb, A.row16, KIND_16);
 	attn_again_acc(T_ACC, 0, 1);
 	attn_rows_acc(D_A, 0, A.wide);
 	attn_again32(T_ROW, row, A.wide);
+	attn_again32(T_MAX, A.again, A.wide);
 	for (f = 0; f < A.d; f += A.wide) {
 		attn_rows32(D_B, carry, A.wide);
-		if (first)
+		if (first && A.again)
+			vv(VMUL, D_A, D_B, T_MAX);
+		else if (first)
 			vv(VMOV, D_A, D_B, 0);
 		for (r = first; r <= last; r++) {
 			if (all && r == A.row)
 				attn_turn();
 			for (i = 0; i < A.wide; i += A.fb) {
-				if (r == A.row) {
-					WSE_DSR_HALF(T_SRC, 0, src, A.rows16 + A.fb);
-					src += 2 * A.t * A.fb;
+				if (ATTN_SENDS(r)) {
+					WSE_DSR_HALF(T_SRC, 0, src, ATTN_STRIDE + A.fb);
+					src += (ATTN_STRIDE >> 16) * A.fb;
 					wse_issue_index(WSE_ENGINE_M0, T_OUT, T_SRC,
 							all ? r * A.t : 0, WSE_SEND_END);
 				}
@@ -312,6 +324,8 @@ static __attribute__((noinline)) void attn_p(uint32_t src, uint32_t x, uint32_t 
 	uint32_t own = r == A.row, i, a = 0;
 
 	attn_chunks(src, x);
+	WSE_DSR_HALF(D_A, 1, A.rows32 + A.keys, KIND_32);
+	WSE_DSR_HALF(D_B, 1, A.rows16 + A.keys, KIND_16);
 	attn_columns(0, max);
 	for (i = 0; i < A.t; i += A.keys) {
 		if (own && i && !(i & 7)) {
@@ -319,14 +333,14 @@ static __attribute__((noinline)) void attn_p(uint32_t src, uint32_t x, uint32_t 
 			attn_columns(a, max);
 		}
 		if (s) {
-			attn_dsr(D_A, s + 4 * a, A.row32 - a, A.rows32 + A.keys, KIND_32);
+			WSE_DSR_HALF(D_A, 0, s + 4 * a, A.row32 - a);
 			s += 4 * A.keys * A.t;
 			vv(VSUB, V0, D_A, T_MAX);
 		} else {
 			attn_chunk(src, i, own);
 			vv(VSUB, V0, V0, T_MAX);
 		}
-		attn_dsr(D_B, p + 2 * a, A.row16 - a, A.rows16 + A.keys, KIND_16);
+		WSE_DSR_HALF(D_B, 0, p + 2 * a, A.row16 - a);
 		vsoft_exp(D_B);
 		if (own) {
 			attn_see(i);
@@ -341,21 +355,30 @@ static __attribute__((noinline)) void attn_p(uint32_t src, uint32_t x, uint32_t 
 	}
 }
 
-/* max [t] of the scores over all keys; stores the scores at s, binary32 [keys][t], unless s is 0 */
-static inline void attn_max(uint32_t k, uint32_t q, uint32_t s, uint32_t max)
+/*
+ * Row T_ROW, in accumulators, = max [t] of the scores over the keys of rows r ... last, and, if r
+ * is not 0, of max; stores the scores at s, binary32 [keys][t]. Leaves max in D_B.
+ */
+static inline void attn_max(uint32_t k, uint32_t q, uint32_t r, uint32_t last, uint32_t s,
+			    uint32_t max)
 {
-	uint32_t r, i, a, own;
+	uint32_t i, a, own;
 
 	attn_chunks(k, q);
 	attn_again_acc(T_ROW, ATTN_CHUNK, 1);
-	vs(VMIN, T_ROW, T_ROW, 0xff800000);
+	attn_again32(D_B, max, 1);
+	if (r)
+		vv(VMOV, T_ROW, D_B, 0);
+	else
+		vs(VMIN, T_ROW, T_ROW, 0xff800000);
 	attn_rows_acc(D_A, 0, A.keys);
-	for (r = 0; r <= A.row; r++) {
+	WSE_DSR_HALF(D_B, 1, A.rows32 + A.keys, KIND_32);
+	for (; r <= last; r++) {
 		own = r == A.row;
 		if (own)
 			attn_turn();
 		for (i = 0; i < A.t; i += A.keys) {
-			attn_chunk(k, i, own);
+			attn_chunk(k, i, ATTN_SENDS(r));
 			a = own ? i & ~7u : 0;
 			if (own) {	/* the mask comes first: else a NaN would be lost */
 				attn_see(i);
@@ -365,29 +388,51 @@ static inline void attn_max(uint32_t k, uint32_t q, uint32_t s, uint32_t max)
 			attn_dsr(V0, a, A.row_acc - a, A.rows_acc + A.keys, KIND_ACC);
 			attn_dsr(V1, ATTN_CHUNK + a, A.row_acc - a, A.keys, KIND_ACC);
 			vv(VMAX, V1, V0, V1);
-			if (s) {
-				attn_rows32(D_B, s, A.keys);
-				vv(VMOV, D_B, D_A, 0);
-				s += 4 * A.keys * A.t;
-			}
+			WSE_DSR_HALF(D_B, 0, s, A.row32);
+			vv(VMOV, D_B, D_A, 0);
+			s += 4 * A.keys * A.t;
 		}
 	}
-	attn_next_round();
 	attn_again32(D_B, max, 1);
-	vv(VMOV, D_B, T_ROW, 0);
 }
 
-/* l [t] = sum over the keys of p, bf16 [keys][t]; or += */
+/* d = a / ln 2, rounded to a whole number */
+static inline void attn_whole(uint32_t d, uint32_t a)
+{
+	vs(VMUL, d, a, WSE_F32(0x1.715476p+0f));
+	vs(VADD, d, d, VEC_MAGIC);
+	vs(VADD, d, d, WSE_F32(-12582912.0f));
+}
+
+/*
+ * D_B (max) = T_ROW, rounded to a multiple of ln 2, so that what older sums are multiplied by is a
+ * power of two: A.again = exp(max before - max), at least 2^-126
+ */
+static inline void attn_again(void)
+{
+	attn_again_acc(D_A, 0, 1);
+	attn_again32(D_C, A.again, 1);
+	attn_whole(D_A, D_B);
+	attn_whole(T_ROW, T_ROW);
+	vv(VSUB, D_A, D_A, T_ROW);
+	vs(VMAX, D_A, D_A, WSE_F32(-126.0f));
+	vs(VADD, D_A, D_A, WSE_F32(12583039.0f));
+	vs(VSHL, D_C, D_A, 23);
+	vs(VMUL, D_B, T_ROW, WSE_F32(0x1.62e430p-1f));
+}
+
+/* l [t] = sum over the keys of p, bf16 [keys][t]; or l * A.again + this sum */
 static __attribute__((noinline)) void attn_l(uint32_t p, uint32_t l, uint32_t keys, int add)
 {
 	attn_again_acc(D_A, 0, 1);
 	attn_again32(D_B, l, 1);
-	attn_again_acc(D_C, 0, keys);
-	attn_rows16(T_X, p, keys);
+	attn_again32(D_C, A.again, 1);
 	if (add)
-		vv(VMOV, D_A, D_B, 0);
+		vv(VMUL, D_A, D_B, D_C);
 	else
 		vs(VAND, D_A, D_A, 0);
+	attn_again_acc(D_C, 0, keys);
+	attn_rows16(T_X, p, keys);
 	vv(VADD, D_C, D_C, T_X);
 	vv(VMOV, D_B, D_A, 0);
 }
@@ -410,11 +455,12 @@ static void attn_recip(uint32_t l)
 
 static inline void attn_kernel(const struct wse_attn_args *a)
 {
-	uint32_t t = a->t, tt = 2 * t * t, p = a->work, carry = p + tt, q = a->qkv, o = a->o,
-		 max = a->max;
-	uint32_t l = a->recip, keep = a->s * t <= WSE_ATTN_SCORES, part, i, r;
+	uint32_t t = a->t, tt = 2 * t * t, p = a->work, q = a->qkv, o = a->o, max = a->max;
+	uint32_t l = a->recip, keep = wse_attn_keeps(t, a->s), part, i, r;
 
 	attn_setup(t, a->s, a->d, a->group);
+	if (!keep)
+		A.again = p + 2 * tt;
 	part = A.head * a->heads;
 #ifdef KERNELS_FULL
 	uint32_t share = a->heads / a->kv, left = share, k = q + part, v = k + A.head * a->kv;
@@ -424,26 +470,26 @@ static inline void attn_kernel(const struct wse_attn_args *a)
 		uint32_t k = q + part, v = k + part;
 
 #endif
-		attn_max(k, q, keep ? p : 0, max);
 		for (r = 0; r <= A.row; r++) {
-			if (keep) {	/* P in place of scores */
-				attn_p(k, q, p + 2 * tt * r, r, p + tt * r, max);
-				continue;
+			attn_max(k, q, r, keep ? A.row : r, p, max);
+			if (keep) {
+				vv(VMOV, D_B, T_ROW, 0);
+				break;
 			}
-			if (r == A.row)
-				attn_turn();
-			attn_p(k, q, 0, r, p, max);
+			attn_again();
+			attn_p(k, q, p, r, p, max);	/* P in place of scores */
 			attn_l(p, l, t, r);
 			if (r == A.row)
 				attn_recip(l);
-			attn_sums(v, p, r, carry, o, l, 0);
+			attn_sums(v, p, r, A.again + 4 * t, o, l, 0);
 		}
+		attn_next_round();
 		if (keep) {
+			for (r = 0; r <= A.row; r++)
+				attn_p(k, q, p + 2 * tt * r, r, p + tt * r, max);
 			attn_l(p, l, t * (A.row + 1), 0);
 			attn_recip(l);
 			attn_sums(v, p, ALL_ROWS, 0, o, l, 0);
-		} else {
-			attn_next_round();
 		}
 		q += A.head;
 		o += A.head;

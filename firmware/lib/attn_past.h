@@ -5,49 +5,19 @@
  *
  * It is attn.h's kernel in the row that comes last in a sequence, but that no row is north of it:
  * keys and values of the past lie in the core's own memory, and mover 0 sends them to the lanes
- * as it sends its own there. The order of every sum is that of attn.h, so the bits are. All scores
- * are kept: what does not fit is not generated with a past.
+ * as it sends its own there. The order of every sum is that of attn.h, so the bits are.
  */
 #ifndef WSE_ATTN_PAST_H
 #define WSE_ATTN_PAST_H
 
+#include <stdint.h>
+
+/* bytes from feature to feature of the keys or values that the core sends next << 16 */
+static uint32_t past_stride;
+#define ATTN_SENDS(r)	1
+#define ATTN_STRIDE	past_stride
+
 #include "attn.h"
-
-/* keys and values of the past: consecutive rows are s tokens apart */
-static uint32_t past_rows16;
-
-/* as attn_max() */
-static inline void past_max(uint32_t k, uint32_t past, uint32_t q, uint32_t s, uint32_t max)
-{
-	uint32_t r, i, a, own;
-
-	attn_chunks(k, q);
-	attn_again_acc(T_ROW, ATTN_CHUNK, 1);
-	vs(VMIN, T_ROW, T_ROW, 0xff800000);
-	attn_rows_acc(D_A, 0, A.keys);
-	for (r = 0; r <= A.row; r++) {
-		own = r == A.row;
-		WSE_DSR_HALF(T_SRC, 1, (own ? A.rows16 : past_rows16) + A.d, KIND_16);
-		for (i = 0; i < A.t; i += A.keys) {
-			attn_chunk(own ? k : past, i, 1);
-			a = own ? i & ~7u : 0;
-			if (own) {
-				attn_see(i);
-				attn_dsr(V0, a, 8 + (1 << 16), A.rows_acc + A.keys, KIND_ACC);
-				vv(VMIN, V0, T_MSK, V0);
-			}
-			attn_dsr(V0, a, A.row_acc - a, A.rows_acc + A.keys, KIND_ACC);
-			attn_dsr(V1, ATTN_CHUNK + a, A.row_acc - a, A.keys, KIND_ACC);
-			vv(VMAX, V1, V0, V1);
-			attn_rows32(D_B, s, A.keys);
-			vv(VMOV, D_B, D_A, 0);
-			s += 4 * A.keys * A.t;
-		}
-		past += 2 * A.t;
-	}
-	attn_again32(D_B, max, 1);
-	vv(VMOV, D_B, T_ROW, 0);
-}
 
 /* a block of fb features: keys of an array into accumulators that are set already, or cleared */
 static __attribute__((noinline)) void past_block(uint32_t src, uint32_t rows16, uint32_t from,
@@ -60,7 +30,8 @@ static __attribute__((noinline)) void past_block(uint32_t src, uint32_t rows16, 
 }
 
 /* out [d][t] = (sum over keys of v p) * row, as attn_sums() of all rows; p bf16 [keys][t] */
-static inline void past_sums(uint32_t v, uint32_t past, uint32_t p, uint32_t out, uint32_t row)
+static inline void past_sums(uint32_t v, uint32_t past, uint32_t past_rows16, uint32_t p,
+			     uint32_t out, uint32_t row)
 {
 	uint32_t n = A.row * A.t, f, i;
 
@@ -84,12 +55,14 @@ static inline void past_sums(uint32_t v, uint32_t past, uint32_t p, uint32_t out
 
 static inline void attn_past_kernel(const struct wse_attn_past_args *a)
 {
-	uint32_t t = a->t, q = a->qkv, o = a->o, past = a->past, p = a->work, r, i;
-	uint32_t max = p + 4 * a->s * t, l = max + 4 * t, part, ppart, head;
+	uint32_t t = a->t, tt = 2 * t * t, q = a->qkv, o = a->o, past = a->past, l = a->work, r, i;
+	uint32_t max = l + 4 * t, p = max + 4 * t, keep = wse_attn_keeps(t, a->s);
+	uint32_t part, ppart, head;
 
 	attn_setup(t, t, a->d, a->group);
 	A.row = *(const volatile uint16_t *)a->count;
-	past_rows16 = a->s << 17;
+	if (!keep)
+		A.again = p + 2 * tt;
 	head = 2 * a->s * a->d;
 	part = A.head * a->heads;
 #ifdef KERNELS_FULL
@@ -104,12 +77,29 @@ static inline void attn_past_kernel(const struct wse_attn_past_args *a)
 		uint32_t k = q + part, v = k + part;
 
 #endif
-		past_max(k, past, q, p, max);
-		for (r = 0; r <= A.row; r++) /* P in place of scores */
-			attn_p(k, q, p + 4 * t * t * r, r, p + 2 * t * t * r, max);
-		attn_l(p, l, t * (A.row + 1), 0);
-		attn_recip(l);
-		past_sums(v, past + ppart, p, o, l);
+		for (r = 0; r <= A.row; r++) {
+			uint32_t own = r == A.row, from = own ? k : past + 2 * t * r;
+
+			past_stride = own ? A.rows16 : a->s << 17;
+			attn_max(from, q, r, r, keep ? p + 2 * tt * r : p, max);
+			if (keep) {
+				vv(VMOV, D_B, T_ROW, 0);
+				continue;
+			}
+			attn_again();
+			attn_p(from, q, p, r, p, max); /* P in place of scores */
+			attn_l(p, l, t, r);
+			if (own)
+				attn_recip(l);
+			attn_sums(own ? v : from + ppart, p, r, A.again + 4 * t, o, l, 0);
+		}
+		if (keep) {
+			for (r = 0; r <= A.row; r++)
+				attn_p(q, q, p + 2 * tt * r, r, p + tt * r, max);
+			attn_l(p, l, t * (A.row + 1), 0);
+			attn_recip(l);
+			past_sums(v, past + ppart, a->s << 17, p, o, l);
+		}
 		q += A.head;
 		o += A.head;
 #ifdef KERNELS_FULL

@@ -154,8 +154,9 @@ static void attn_back_emit(struct wse_emit *e, const struct wse_op *op)
 
 static struct wse_attn_shape shape_of(const struct wse_graph *g, const struct wse_op *op)
 {
-	return (struct wse_attn_shape){wse_graph_tokens(g), g->seq,	      op->arg[A_D],
-				       op->arg[A_HEADS],    op->arg[A_GROUP], op->arg[A_KV]};
+	return (struct wse_attn_shape){
+		wse_graph_tokens(g), g->seq, op->arg[A_D], op->arg[A_HEADS], op->arg[A_GROUP],
+		op->arg[A_KV],	     0};
 }
 
 static int attn_run_oracle(struct wse_oracle_run *o, const struct wse_op *op)

@@ -47,17 +47,23 @@ static inline uint64_t wse_attn_cycles(uint32_t t, uint32_t s, uint32_t d, uint3
 		 .round = 11030},
 	};
 	const struct wse_attn_cost *c = &cost[t > 8];
-	uint64_t keep = s * t <= WSE_ATTN_SCORES, g = t / 8, keys = 64 / t, b = keys < 4 ? keys : 4,
+	/* in one pass: a source row, products, a chunk, eight scores */
+	static const struct wse_attn_cost pass = {
+		.round = 70650, .group = 111, .other = 16760, .exp = 735};
+	uint64_t keep = wse_attn_keeps(t, s), g = t / 8, keys = 64 / t, b = keys < 4 ? keys : 4,
 		 fb = t <= 32 ? 4 : 2;
 	uint64_t rows = s / t, wide = 128 / (fb * t) * fb, chunks = t / keys, sum;
 
 	while (d % wide)
 		wide -= fb;
-	sum = c->head + c->group * g * s * d * (keep ? 2 : 3);
-	sum += c->block * (s / b * (keep ? 1 : 2) + rows * d / fb);
-	sum += c->own * chunks + c->other * (rows - 1) * chunks;
+	if (!keep)
+		c = &pass;
+	sum = c->head + c->group * g * s * d * 2 + c->block * (s / b + rows * d / fb);
+	sum += (keep ? c->own : c->other) * chunks + c->other * (rows - 1) * chunks;
 	sum += c->exp * ((rows - 1) * t * g + t * (g + 1) / 2);
-	if (keep && rows > 1)
+	if (!keep)
+		sum += c->round * rows;
+	else if (rows > 1)
 		sum += c->round * (d / wide);
 	/*
 	 * rows wait for those above: at t = 8 the wavelets, from 32 on the lanes are slower than
@@ -65,8 +71,8 @@ static inline uint64_t wse_attn_cycles(uint32_t t, uint32_t s, uint32_t d, uint3
 	 */
 	if (t > 8 && t < 32 && rows > 4)
 		sum += 4800 * (rows - 4) * (rows - 4);
-	sum += 100 * wse_attn_gather_cycles(group) * rows * chunks * (keep ? 1 : 2);
-	return (c->start + heads * sum) / 100 + (group > 1 ? 150 : 0);
+	sum += 100 * wse_attn_gather_cycles(group) * rows * chunks;
+	return (cost[t > 8].start + heads * sum) / 100 + (group > 1 ? 150 : 0);
 }
 
 /*
@@ -81,7 +87,7 @@ static inline uint64_t wse_attn_past_cycles(uint32_t t, uint32_t s, uint32_t d, 
 		 .head = 63730,
 		 .group = 99,
 		 .block = 787,
-		 .other = 39500,
+		 .other = 49900,
 		 .round = 28340},
 		{.start = 47370,
 		 .head = 23860,
@@ -102,6 +108,8 @@ static inline uint64_t wse_attn_past_cycles(uint32_t t, uint32_t s, uint32_t d, 
 	sum += c->block * (s / b + (rows > 1 ? 2 : 1) * d / fb);
 	sum += c->own * chunks + c->other * (rows - 1) * chunks + c->round * (d / wide);
 	sum += c->exp * ((rows - 1) * t * g + t * (g + 1) / 2);
+	if (!wse_attn_keeps(t, s)) /* in one pass */
+		sum += 24300 * rows;
 	sum += 100 * wse_attn_gather_cycles(group) * rows * chunks;
 	return (c->start + heads * sum) / 100;
 }

@@ -37,7 +37,7 @@ uint32_t wse_op_attn_past(struct wse_graph *g, uint32_t program, uint32_t qkv, u
 	op->in[IN_COUNT] = count;
 	op->out[OUT_O] = o;
 	op->out[OUT_WORK] = wse_graph_value(g, "attention", WSE_TYPE_BYTE, WSE_SHAPE_WORK,
-					    wse_attn_past_work(g->t, s));
+					    wse_attn_past_work(g->t, s, d));
 	op->arg[A_D] = d;
 	op->arg[A_HEADS] = heads;
 	op->arg[A_GROUP] = a->group;
@@ -116,7 +116,8 @@ static int row_oracle(const struct wse_graph *g, const struct wse_op *op, uint32
 	size_t all = wse_graph_tokens(g), tokens = (n + 1ul) * t, width = (size_t)h * cols;
 	struct wse_tile tile = {.rows = n + 1, .cols = cols, .lanes = g->tile.lanes};
 	struct wse_attn_shape shape = {(uint32_t)tokens, (uint32_t)tokens, op->arg[A_D],
-				       op->arg[A_HEADS], op->arg[A_GROUP], op->arg[A_KV]};
+				       op->arg[A_HEADS], op->arg[A_GROUP], op->arg[A_KV],
+				       longest(g, op)};
 	uint16_t *x = calloc((size_t)per * cols * tokens, 2), *y = calloc(width * tokens, 2);
 	float *stat = calloc(2 * width * tokens, sizeof(*stat));
 	int ret = x && y && stat ? 0 : -ENOMEM;

@@ -9,7 +9,7 @@
 #include "base/error.h"
 
 /* where data may begin above every version of the program with the kernels of GPT-2's form */
-#define KERNELS_END		 0x4400u
+#define KERNELS_END		 0x4500u
 
 #define HOST(kind, name)	 &wse_type_##name,
 #define KERNEL(kind, name, args) &wse_type_##name,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "num/elementwise.h"
+#include "wse_kernel.h"
 
 #define LANES_MAX 8
 
@@ -25,6 +26,8 @@ struct part {
 	const float *m, *r;  /* [t] */
 	float *dot, *ds, *g; /* backward: [t]; [n][t]; [d] rows, the row's first token */
 	float *more;	     /* [n][t] */
+	float *sum;	     /* forward: [d][t] */
+	uint32_t step;	     /* keys of a pass, of several; 0: all keys come together */
 };
 
 /* feature f of an array whose columns are `step` apart */
@@ -72,11 +75,11 @@ static void over_features(const struct part *a, const float *kv, const float *x,
 	}
 }
 
-/* acc[t] = sum over keys ascending of kv[key] x[key][t] */
-static void over_keys(const struct part *a, const float *kv, const float *x, float *acc)
+/* acc[t] += sum over keys ascending of kv[key] x[key][t] */
+static void over_keys(const struct part *a, const float *kv, const float *x, uint32_t from,
+		      uint32_t to, float *acc)
 {
-	memset(acc, 0, sizeof(*acc) * a->t);
-	for (uint32_t key = 0; key < a->n; key++)
+	for (uint32_t key = from; key < to; key++)
 		for (uint32_t t = 0; t < a->t; t++)
 			acc[t] = acc[t] + kv[key] * x[(size_t)key * a->t + t];
 	for (uint32_t t = 0; t < a->t; t++)
@@ -97,10 +100,10 @@ static float over_tokens(const struct part *a, const float *x, const float *y)
 	return wse_canon(l[0]);
 }
 
-/* scores, and from them and m the probabilities before the division */
-static void probabilities(const struct part *a)
+/* of keys from ... to - 1: from scores and m the probabilities before the division */
+static void probabilities(const struct part *a, uint32_t from, uint32_t to)
 {
-	for (uint32_t key = 0; key < a->n; key++)
+	for (uint32_t key = from; key < to; key++)
 		for (uint32_t t = 0; t < a->t; t++) {
 			size_t i = (size_t)key * a->t + t;
 
@@ -110,30 +113,67 @@ static void probabilities(const struct part *a)
 		}
 }
 
-static void forward(const struct part *a, uint16_t *o, float *m, float *r)
+/* a / ln 2, rounded to a whole number */
+static float whole(float a)
 {
-	float acc[1024];
+	return ew_add(ew_add(ew_mul(a, 0x1.715476p+0f), 12582912.0f), -12582912.0f);
+}
 
-	over_features(a, a->k, a->q, a->in);
-	for (uint32_t t = 0; t < a->t; t++)
-		m[t] = wse_u2f(0xff800000u);
-	for (uint32_t key = 0; key < a->n; key++)
-		for (uint32_t t = 0; t < a->t; t++)
+/* m, rounded to a multiple of ln 2; exp(before - m), a power of two */
+static float step_to(float before, float *m)
+{
+	float n = whole(*m), d = ew_max(ew_sub(whole(before), n), -126.0f);
+
+	*m = ew_mul(n, 0x1.62e430p-1f);
+	return wse_u2f(ew_shl(wse_f2u(ew_add(d, 12583039.0f)), 23));
+}
+
+/* one pass over n keys from `from` on: m, and the sums so far times exp(m before - m) */
+static void pass(const struct part *a, uint32_t from, uint32_t n, float *m, float *l)
+{
+	uint32_t to = from + n;
+
+	for (uint32_t t = 0; t < a->t; t++) {
+		float before = m[t], again;
+
+		for (uint32_t key = from; key < to; key++)
 			if (!masked(a, key, t))
 				m[t] = ew_max(a->s[(size_t)key * a->t + t], m[t]);
-	probabilities(a);
-	for (uint32_t t = 0; t < a->t; t++) {
-		float l = 0.0f;
-
-		for (uint32_t key = 0; key < a->n; key++)
-			l = ew_add(l, a->p[(size_t)key * a->t + t]);
-		r[t] = ew_recip(l);
+		if (!a->step)
+			continue;
+		again = step_to(before, &m[t]);
+		if (!from)
+			continue;
+		l[t] = ew_mul(l[t], again);
+		for (uint32_t f = 0; f < a->d; f++)
+			a->sum[(size_t)f * a->t + t] = ew_mul(a->sum[(size_t)f * a->t + t], again);
 	}
-	for (uint32_t f = 0; f < a->d; f++) {
-		over_keys(a, a->v + row_of(a, f, a->in), a->p, acc);
+	probabilities(a, from, to);
+	for (uint32_t key = from; key < to; key++)
 		for (uint32_t t = 0; t < a->t; t++)
-			o[row_of(a, f, a->out) + t] = wse_f32_to_bf16_ftz(ew_mul(acc[t], r[t]));
+			l[t] = ew_add(l[t], a->p[(size_t)key * a->t + t]);
+	for (uint32_t f = 0; f < a->d; f++)
+		over_keys(a, a->v + row_of(a, f, a->in), a->p, from, to, a->sum + (size_t)f * a->t);
+}
+
+static void forward(const struct part *a, uint16_t *o, float *m, float *r)
+{
+	uint32_t n = a->step ? a->step : a->n;
+
+	over_features(a, a->k, a->q, a->in);
+	for (uint32_t t = 0; t < a->t; t++) {
+		m[t] = wse_u2f(0xff800000u);
+		r[t] = 0.0f;
 	}
+	memset(a->sum, 0, sizeof(*a->sum) * a->d * a->t);
+	for (uint32_t from = 0; from < a->n; from += n)
+		pass(a, from, n, m, r);
+	for (uint32_t t = 0; t < a->t; t++)
+		r[t] = ew_recip(r[t]);
+	for (uint32_t f = 0; f < a->d; f++)
+		for (uint32_t t = 0; t < a->t; t++)
+			o[row_of(a, f, a->out) + t] =
+				wse_f32_to_bf16_ftz(ew_mul(a->sum[(size_t)f * a->t + t], r[t]));
 }
 
 /* dq; P and dS stay for dv and dk */
@@ -157,7 +197,7 @@ static void backward(const struct part *a, const float *o, const float *dout, fl
 		}
 	}
 	over_features(a, a->k, a->q, a->in);
-	probabilities(a);
+	probabilities(a, 0, a->n);
 	over_features(a, a->v, a->g, a->out);
 	for (uint32_t key = 0; key < a->n; key++)
 		for (uint32_t t = 0; t < a->t; t++) {
@@ -166,7 +206,8 @@ static void backward(const struct part *a, const float *o, const float *dout, fl
 			a->ds[i] = through_bf16(ew_mul(ew_sub(a->s[i], a->dot[t]), a->p[i]));
 		}
 	for (uint32_t f = 0; f < a->d; f++) {
-		over_keys(a, a->k + row_of(a, f, a->in), a->ds, acc);
+		memset(acc, 0, sizeof(*acc) * a->t);
+		over_keys(a, a->k + row_of(a, f, a->in), a->ds, 0, a->n, acc);
 		for (uint32_t t = 0; t < a->t; t++)
 			dq[row_of(a, f, a->in) + t] = wse_f32_to_bf16_ftz(ew_mul(acc[t], scale));
 	}
@@ -182,7 +223,7 @@ struct whole {
 	float *in;
 	float *score, *p,
 		*ds; /* forward: [s][t]; backward: p, ds of a sequence's rows, [rho][s][t] */
-	float *dot, *more;
+	float *dot, *more, *sum;
 };
 
 static float *widened(float *to, const uint16_t *from, size_t n)
@@ -227,7 +268,8 @@ static int whole_init(struct whole *w, const struct wse_tile *tile, const struct
 	w->ds = malloc(sizeof(float) * st * w->rho);
 	w->dot = malloc(sizeof(float) * w->t);
 	w->more = malloc(sizeof(float) * st);
-	return w->in && w->score && w->p && w->ds && w->dot && w->more ? 0 : -ENOMEM;
+	w->sum = malloc(sizeof(float) * s->d * (s->group > 1 ? s->group : 1) * w->t);
+	return w->in && w->score && w->p && w->ds && w->dot && w->more && w->sum ? 0 : -ENOMEM;
 }
 
 static void whole_free(struct whole *w)
@@ -238,6 +280,7 @@ static void whole_free(struct whole *w)
 	free(w->ds);
 	free(w->dot);
 	free(w->more);
+	free(w->sum);
 }
 
 /* columns of a head */
@@ -270,6 +313,8 @@ static struct part part_of(const struct whole *w, uint32_t c, uint32_t a, uint32
 		.p = w->p,
 		.dot = w->dot,
 		.more = w->more,
+		.sum = w->sum,
+		.step = wse_attn_keeps(w->t, w->s.longest ? w->s.longest : w->s.s) ? 0 : w->t,
 	};
 }
 

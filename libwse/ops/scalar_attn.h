@@ -23,6 +23,11 @@
  *   P[t']  = bf16(ew_soft_exp(s - m)), +0 where masked
  *   l      = +0, + P for t' ascending;	r = ew_recip(l)
  *   o[f]   = bf16((+0, + v[f][t'] * P[t'] for t' ascending) * r)
+ * Unless wse_attn_keeps(), forward takes the rows of keys in one pass, north to south:
+ *   n      = m / ln 2 rounded to a whole number, m as above over the keys so far; m = n * ln 2
+ *   c      = 2^(n of the row before - n), at least 2^-126
+ *   l      = l * c, + P of this row's keys;  the sum of o[f] likewise
+ * with P made with this m. max is that of all keys, and backward makes its P with it.
  * backward, with g[f] = bf16(do[f] * r) and D = +0, + g[f] * o[f] for f ascending:
  *   dP[t'] = +0, + v[f][t'] * g[f] for f ascending
  *   dS[t'] = bf16((dP - D) * P)
@@ -45,6 +50,8 @@ struct wse_attn_shape {
 	uint32_t heads;	 /* of a column */
 	uint32_t group;	 /* columns of a head */
 	uint32_t kv;	 /* heads of keys and values, a divisor of heads; 0: heads */
+	/* of a sequence that goes on: its tokens at most, which decide on the order; 0: s */
+	uint32_t longest;
 };
 
 /* -EINVAL: the shape does not fit the tile; -ENOMEM */

@@ -136,14 +136,22 @@ struct wse_attn_args {
 	uint32_t kv;
 };
 
-/* s * t up to which a core keeps all scores of a head; beyond they are made twice */
+/*
+ * Does a core keep all scores of a head: where they are few, or no more than a row's. Otherwise the
+ * rows of keys come in one pass.
+ */
 #define WSE_ATTN_SCORES	2048
 
-/* scores, then P; or P of a row's keys and sums of o */
+static inline int wse_attn_keeps(uint32_t t, uint32_t s)
+{
+	return s * t <= WSE_ATTN_SCORES || s == t;
+}
+
+/* scores, then P; or those of a row's keys, factors of a token's older sums, and sums of o */
 static inline uint32_t wse_attn_work(uint32_t t, uint32_t s, uint32_t d, uint32_t heads)
 {
 	(void)heads;
-	return s * t <= WSE_ATTN_SCORES ? 4 * s * t : 2 * t * t + 4 * t * d;
+	return wse_attn_keeps(t, s) ? 4 * s * t : 4 * t * t + 4 * t + 4 * t * d;
 }
 
 /* its backward pass; the gradients of q (times scale), k and v take the places of q, k and v */
@@ -197,10 +205,10 @@ struct wse_attn_past_args {
 	uint32_t kv;		/* as of struct wse_attn_args; full_cached.elf alone reads it */
 };
 
-/* scores, then P, of all keys; a maximum and a sum a token */
-static inline uint32_t wse_attn_past_work(uint32_t t, uint32_t s)
+/* a maximum and a sum a token, and as above */
+static inline uint32_t wse_attn_past_work(uint32_t t, uint32_t s, uint32_t d)
 {
-	return 4 * s * t + 8 * t;
+	return 8 * t + wse_attn_work(t, s, d, 1);
 }
 
 /*

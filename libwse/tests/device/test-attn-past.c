@@ -48,7 +48,7 @@ static void fill_row(const struct rig *g, const struct shape *s, struct data *d,
 	uint32_t h = s->d * s->heads, width = h * g->tile.cols, tokens = (n + 1) * s->t;
 	uint32_t all = s->t * g->tile.rows, chunks = s->s / s->t, per = rows_of(s);
 	struct wse_tile tile = {.rows = n + 1, .cols = g->tile.cols, .lanes = g->tile.lanes};
-	struct wse_attn_shape shape = {tokens, tokens, s->d, s->heads, s->group, s->kv};
+	struct wse_attn_shape shape = {tokens, tokens, s->d, s->heads, s->group, s->kv, s->s};
 	uint16_t *x =
 		numbers((size_t)per * g->tile.cols * tokens, 1.5f / powf((float)s->d, 0.25f), wild);
 	uint16_t *o = malloc((size_t)width * tokens * 2);
@@ -83,7 +83,7 @@ static void test_shape(struct rig *g, const struct shape *s, int wild, int full)
 {
 	uint32_t h = s->d * s->heads, width = h * g->tile.cols, all = s->t * g->tile.rows;
 	uint32_t per = rows_of(s), qkvs = per * g->tile.cols, keys = (per - h) * g->tile.cols;
-	uint32_t chunks = s->s / s->t, work = wse_attn_past_work(s->t, s->s), planned;
+	uint32_t chunks = s->s / s->t, work = wse_attn_past_work(s->t, s->s, s->d), planned;
 	struct wse_attn_past_args a = {
 		.t = s->t, .s = s->s, .d = s->d, .heads = s->heads, .group = s->group};
 	struct data d = {.qkv = malloc((size_t)qkvs * all * 2),
@@ -146,19 +146,19 @@ int main(void)
 	static const struct shape alone[] = {
 		{8, 32, 16, 1, 1, 0},  {16, 64, 16, 2, 1, 0}, {8, 64, 8, 3, 1, 0},
 		{32, 64, 8, 1, 1, 0},  {8, 128, 16, 1, 1, 0}, {64, 128, 4, 1, 1, 0},
-		{24, 72, 12, 1, 1, 0}, {16, 16, 64, 1, 1, 0},
+		{24, 72, 12, 1, 1, 0}, {16, 16, 64, 1, 1, 0}, {16, 256, 8, 1, 1, 0},
 	};
-	static const struct shape group2[] = {
-		{8, 32, 16, 1, 2, 0}, {16, 48, 8, 1, 2, 0}, {32, 64, 4, 1, 2, 0}};
+	static const struct shape group2[] = {{8, 32, 16, 1, 2, 0},
+					      {16, 48, 8, 1, 2, 0},
+					      {32, 64, 4, 1, 2, 0},
+					      {32, 128, 4, 1, 2, 0}};
 	static const struct shape group4[] = {
 		{8, 64, 8, 1, 4, 0}, {16, 64, 16, 1, 4, 0}, {8, 24, 16, 1, 2, 0}};
 
 	/* heads of queries that share keys, on a column and over several */
-	static const struct shape shared[] = {{8, 32, 8, 4, 1, 2},
-					      {16, 64, 8, 3, 1, 1},
-					      {8, 64, 16, 2, 1, 2},
-					      {8, 32, 8, 2, 2, 1},
-					      {16, 48, 4, 4, 2, 2}};
+	static const struct shape shared[] = {{8, 32, 8, 4, 1, 2},  {16, 64, 8, 3, 1, 1},
+					      {8, 64, 16, 2, 1, 2}, {8, 32, 8, 2, 2, 1},
+					      {16, 48, 4, 4, 2, 2}, {16, 256, 8, 2, 1, 1}};
 
 	alarm(600);
 	test_device("sim:func,rows=1,cols=1", "cached.elf", alone, COUNT(alone));

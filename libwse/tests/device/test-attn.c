@@ -55,7 +55,7 @@ static void data_init(struct data *d, const struct wse_tile *tile, const struct 
 {
 	size_t n;
 
-	*d = (struct data){.s = {s->t * tile->rows, s->s, s->d, s->heads, s->group, s->kv},
+	*d = (struct data){.s = {s->t * tile->rows, s->s, s->d, s->heads, s->group, s->kv, 0},
 			   .all = s->d * (s->heads + 2 * kv_of(s)) * tile->cols,
 			   .width = s->d * s->heads * tile->cols,
 			   .heads = s->heads * tile->cols,
