@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "model.h"
+#include "wave.h"
 #include "wse_regs.h"
 
 /* --- random numbers: every program has a seed of its own --- */
@@ -189,9 +190,13 @@ struct ls_judge {
 	struct ls_trace *trace; /* [cores] */
 	const struct ls_program *prog;
 	bool differ;
-	char what[512];			/* the first difference */
+	char what[512]; /* the first difference */
+	/* it is in this record (0 ...) of this core; else in what is left at the end */
+	bool placed;
+	uint32_t core;
+	size_t index;
 	uint64_t retired, traps, picks; /* compared so far */
-	bool ends; /* compare final states alone: the follower runs untraced */
+	bool ends;			/* compare final states alone: the follower runs untraced */
 	uint64_t inject; /* not 0: falsify that instruction of the follower (a test of the judge) */
 	struct ls_cover cover;
 };
@@ -204,6 +209,16 @@ int ls_judge_renew(struct ls_judge *j, const char *lead, const char *follow,
 		   const struct wse_model_cfg *cfg);
 /* 0: alike; 1: they differ, see what; negative: a model failed. */
 int ls_judge_run(struct ls_judge *j, const struct ls_program *p, uint64_t max_cycles);
+
+/* --- waves of the RTL around the difference that the judge has found --- */
+
+/* Before a campaign: can there be any? Else why not. */
+int ls_wave_check(const struct wse_model_cfg *cfg, const struct wse_wave_window *wave, char *why,
+		  size_t size);
+/* Runs the judge's program again, of a window that was not named twice; said: where they are. */
+int ls_wave_difference(const struct ls_judge *j, const struct wse_model_cfg *cfg,
+		       const struct wse_wave_window *wave, uint64_t max_cycles, char *said,
+		       size_t size);
 
 /* A tensor operation as "MIDX", or "?". */
 const char *ls_operation(uint32_t op);

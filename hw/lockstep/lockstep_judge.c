@@ -174,7 +174,9 @@ static void on_follow(void *arg, const struct wse_retire *r)
 		       row_of(j, r->core), col_of(j, r->core), b.pc, b.insn, text,
 		       j->follow.ops->name, t->count);
 	}
-	t->next++;
+	j->placed = j->differ;
+	j->core = r->core;
+	j->index = t->next++;
 	if (j->differ)
 		j->follow.ops->brk(j->follow.model);
 }
@@ -445,7 +447,7 @@ int ls_judge_run(struct ls_judge *j, const struct ls_program *p, uint64_t max_cy
 	int err;
 
 	j->prog = p;
-	j->differ = false;
+	j->differ = j->placed = false;
 	for (uint32_t core = 0; core < p->rows * p->cols; core++)
 		j->trace[core].count = j->trace[core].next = 0;
 

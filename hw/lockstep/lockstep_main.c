@@ -38,6 +38,8 @@ static const char usage[] =
 	"  --parts             func cuts its tile into parts, as it does with tiles of 256 cores\n"
 	"  --inject N          falsify the Nth instruction of the follower; the judge must notice\n"
 	"  --keep-going        do not end at the first difference\n"
+	"  --wave FILE.fst[,from=A][,to=B][,core=X.Y]  waves of the RTL around the first difference, of its\n"
+	"                      core, from a run of that program again (make tile TRACE=fst; default: none)\n"
 	"  --coverage FILE     write what the programs reached as tables of a page, too\n"
 	"  --tap, --verbose    how results are shown (default: a line in the end)\n"
 	"  --version, --help\n";
@@ -45,7 +47,8 @@ static const char usage[] =
 struct options {
 	uint64_t programs, insns, seed, inject;
 	uint32_t rows, cols, group, seconds, commands;
-	const char *lead, *follow, *kind, *coverage, *reach;
+	const char *lead, *follow, *kind, *coverage, *reach, *wave;
+	struct wse_wave_window window;
 	bool calm, shuffle, exact, ends, parts, keep_going, tap, verbose;
 };
 
@@ -137,34 +140,39 @@ static int check_floors(const char *list)
 	return 0;
 }
 
+static int check_wave(struct options *o)
+{
+	const struct wse_model_cfg cfg = {.rows = o->rows, .cols = o->cols, .group = o->group};
+	char why[400];
+
+	if (!o->wave)
+		return 0;
+	if (!wse_wave_parse(o->wave, &o->window, why, sizeof(why))) {
+		if (o->window.step)
+			snprintf(why, sizeof(why), "step= is of training: programs have none");
+		else if (!ls_wave_check(&cfg, &o->window, why, sizeof(why)))
+			return 0;
+	}
+	fprintf(stderr, "wse-lockstep: --wave: %s\n", why);
+	return -EINVAL;
+}
+
 static int parse(int argc, char **argv, struct options *o)
 {
 	static const struct option longs[] = {
-		{"programs", 1, NULL, 'p'},
-		{"insns", 1, NULL, 'n'},
-		{"seed", 1, NULL, 's'},
-		{"rows", 1, NULL, 'R'},
-		{"cols", 1, NULL, 'C'},
-		{"group", 1, NULL, 'G'},
-		{"lead", 1, NULL, 'l'},
-		{"follow", 1, NULL, 'f'},
-		{"kind", 1, NULL, 'k'},
-		{"inject", 1, NULL, 'i'},
-		{"seconds", 1, NULL, 'S'},
-		{"commands", 1, NULL, 'm'},
-		{"coverage", 1, NULL, 'C' + 256},
-		{"calm", 0, NULL, 'c'},
-		{"shuffle", 0, NULL, 'u'},
-		{"exact", 0, NULL, 'e'},
-		{"ends", 0, NULL, 'E'},
-		{"parts", 0, NULL, 'P'},
-		{"reach", 1, NULL, 'r'},
-		{"keep-going", 0, NULL, 'g'},
-		{"tap", 0, NULL, 't'},
-		{"verbose", 0, NULL, 'v'},
-		{"version", 0, NULL, 'V'},
-		{"help", 0, NULL, 'h'},
-		{0},
+		{"programs", 1, NULL, 'p'},	  {"insns", 1, NULL, 'n'},
+		{"seed", 1, NULL, 's'},		  {"rows", 1, NULL, 'R'},
+		{"cols", 1, NULL, 'C'},		  {"group", 1, NULL, 'G'},
+		{"lead", 1, NULL, 'l'},		  {"follow", 1, NULL, 'f'},
+		{"kind", 1, NULL, 'k'},		  {"inject", 1, NULL, 'i'},
+		{"seconds", 1, NULL, 'S'},	  {"commands", 1, NULL, 'm'},
+		{"coverage", 1, NULL, 'C' + 256}, {"wave", 1, NULL, 'w'},
+		{"calm", 0, NULL, 'c'},		  {"shuffle", 0, NULL, 'u'},
+		{"exact", 0, NULL, 'e'},	  {"ends", 0, NULL, 'E'},
+		{"parts", 0, NULL, 'P'},	  {"reach", 1, NULL, 'r'},
+		{"keep-going", 0, NULL, 'g'},	  {"tap", 0, NULL, 't'},
+		{"verbose", 0, NULL, 'v'},	  {"version", 0, NULL, 'V'},
+		{"help", 0, NULL, 'h'},		  {0},
 	};
 	int c, at;
 
@@ -227,6 +235,9 @@ static int parse(int argc, char **argv, struct options *o)
 		case 'C' + 256:
 			o->coverage = optarg;
 			break;
+		case 'w':
+			o->wave = optarg;
+			break;
 		case 'c':
 			o->calm = true;
 			break;
@@ -279,6 +290,8 @@ static int parse(int argc, char **argv, struct options *o)
 			o->group, o->cols);
 		return -EINVAL;
 	}
+	if (check_wave(o))
+		return -EINVAL;
 	if (o->ends && o->inject) {
 		fprintf(stderr,
 			"wse-lockstep: --inject falsifies what a trace says, --ends has none\n");
@@ -482,6 +495,13 @@ static int campaign(const struct options *o, struct ls_program *p, struct ls_jud
 		       o->kind ? " --kind " : "", o->kind ? o->kind : "", o->calm ? " --calm" : "",
 		       o->shuffle ? " --shuffle" : "", o->exact ? " --exact" : "",
 		       o->ends ? " --ends" : "", o->parts ? " --parts" : "", p->kind);
+		if (o->wave) {
+			char said[1400];
+
+			/* what the option falsifies is not there again, but the place is */
+			ls_wave_difference(j, &cfg, &o->window, MAX_CYCLES, said, sizeof(said));
+			printf("# %s\n", said);
+		}
 		if (o->verbose) {
 			list_completions(&j->lead);
 			list_cores(&j->lead);

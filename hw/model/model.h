@@ -9,7 +9,7 @@
  * Threads: a model has no threads and no locks that a caller sees (cfg.threads). Calls for one
  * model must not overlap; different models are independent. Callbacks run on the calling thread,
  * inside advance, step, mmio_read, mmio_write, reset and boot, and may call nothing of the model
- * but brk.
+ * but brk and cycles.
  *
  * Errors are negative errno values. Nothing prints, exits or aborts; a program on the cores can
  * never make a call here fail: it makes fault records.
@@ -70,6 +70,15 @@ static inline uint32_t wse_model_group(uint32_t cols)
 #define WSE_MODEL_EXACT		(1u << 3)
 /* rtl: the build with host floating point; -ENOTSUP if there is none */
 #define WSE_MODEL_HOSTFP	(1u << 1)
+/* rtl: the build whose signals can be recorded (wave_begin); -ENOTSUP if there is none */
+#define WSE_MODEL_WAVES		(1u << 4)
+
+/* A window of waves: what the signals are in the cycles from ... to - 1. */
+struct wse_wave {
+	const char *path;		/* of an FST file, which is made anew; and of FILE.gtkw */
+	uint64_t from, to;		/* cycles since wave_begin */
+	uint32_t core;			/* row * cols + col, and its router; ~0u: the whole tile */
+};
 
 /* Why wse_model_advance() returned. */
 enum wse_stop {
@@ -199,6 +208,21 @@ struct wse_model_ops {
 
 	/* between advances, as get_state */
 	int (*get_units)(struct wse_model *m, uint32_t core, struct wse_core_units *u);
+
+	/* Device cycles since create; callbacks may call it, too. */
+	uint64_t (*cycles)(struct wse_model *m);
+	/*
+	 * Records a window of waves from now on; no cycle changes. -ENOTSUP: not a model of
+	 * WSE_MODEL_WAVES; -EINVAL: no such core, or from >= to; -EBUSY: a window is open; or the
+	 * errno of the file.
+	 */
+	int (*wave_begin)(struct wse_model *m, const struct wse_wave *w);
+	/*
+	 * Completes the file; *ran (may be NULL) gets the cycles since wave_begin. -ENODATA: these
+	 * are not more than `from`, and there is no file; -ENOENT: no window was begun; or the
+	 * errno with which the file could not be written, and there is none.
+	 */
+	int (*wave_end)(struct wse_model *m, uint64_t *ran);
 };
 
 extern const struct wse_model_ops wse_model_func;

@@ -5,7 +5,7 @@ RUN_SRCS := hw/run/wse_run.c hw/model/elf32.c
 $(eval $(call c_program,wse-run,$(RUN_SRCS),$(GDB_STUB) $(MODEL_LIBS),$(MODEL_LINK)))
 
 ALL += $(B)/wse-run
-SUITES += hw/run/tests/test_run
+SUITES += hw/run/tests/test_run hw/run/tests/test_waves
 
 .PHONY: riscv-tests
 riscv-tests: $(B)/rtl/tests/test_core $(B)/hw/twin/tests/test_scalar $(B)/wse-run ## the public rv32ui, rv32um, rv32mi programs: make riscv-tests DIR=path/to/riscv-tests

@@ -15,6 +15,7 @@
 #include "gdb/server.h"
 #include "model.h"
 #include "waits.h"
+#include "wave.h"
 #include "wse_regs.h"
 #include "wse_release.h"
 
@@ -29,6 +30,10 @@ static const char usage[] =
 	"  --rows R, --cols C  shape of the tile (default: 2 x 2)\n"
 	"  --max-cycles N      give up after so many device cycles (default: 1000000000)\n"
 	"  --trace FILE        a line for each instruction (default: none)\n"
+	"  --wave FILE.fst[,from=A][,to=B][,core=X.Y]  with --model rtl: the signals of the cycles A to\n"
+	"                      B - 1 since the program began, of one core (column.row) or all, for gtkwave\n"
+	"                      (default: none; of a window: the last 10000 cycles, to the end, fault or\n"
+	"                      deadlock, for which the program runs twice; all cores)\n"
 	"  --gdb PORT|SOCKET   wait for gdb at a TCP port of this host or a unix socket\n"
 	"  --version, --help\n";
 
@@ -44,6 +49,8 @@ struct options {
 	const char *program, *model, *trace, *gdb;
 	uint32_t rows, cols, x, y;
 	uint64_t max_cycles;
+	bool waves;
+	struct wse_wave_window wave;
 };
 
 struct run {
@@ -247,26 +254,45 @@ static void tell_debugger(struct run *run, unsigned int status)
 		gdb_serve(run->server, 100);
 }
 
-static int execute(struct run *run, const struct options *o, const struct elf32 *elf)
+/*
+ * Until the program has ended, or cannot, or its cycles are up: why its model stopped last, its
+ * core then, and the cycles; -errno.
+ */
+static int proceed(struct run *run, const struct options *o, struct wse_core_state *st,
+		   uint64_t *cycles)
 {
-	struct wse_core_state st;
-	uint64_t cycles = 0, ran, status;
 	double next = 0;
 	enum wse_stop why;
+	uint64_t ran;
 
+	*cycles = 0;
 	do {
-		uint64_t left = o->max_cycles - cycles;
+		uint64_t left = o->max_cycles - *cycles;
+		int err;
 
 		why = advance(run, left < CHUNK ? left : CHUNK, &ran);
-		cycles += ran;
-		if (run->ops->get_state(run->model, run->core, &st))
-			return EXIT_USAGE;
+		*cycles += ran;
+		err = run->ops->get_state(run->model, run->core, st);
+		if (err)
+			return err;
 		if (!run->gdb)
-			progress(o, cycles, &next);
-	} while (!run->ended && !stuck(run, &st, why) && cycles < o->max_cycles &&
+			progress(o, *cycles, &next);
+	} while (!run->ended && !stuck(run, st, why) && *cycles < o->max_cycles &&
 		 !(run->gdb && gdb_killed(run->gdb, run->core)));
 	if (next > 0)
 		fputs("\r\033[K", stderr);
+	return (int)why;
+}
+
+static int execute(struct run *run, const struct options *o, const struct elf32 *elf)
+{
+	struct wse_core_state st;
+	uint64_t cycles, status;
+	int stop = proceed(run, o, &st, &cycles);
+	enum wse_stop why = (enum wse_stop)stop;
+
+	if (stop < 0)
+		return EXIT_USAGE;
 
 	if (run->ended) {
 		status = (run->host[0] | run->host[1] << 8 | run->host[2] << 16 |
@@ -317,6 +343,34 @@ static int execute(struct run *run, const struct options *o, const struct elf32 
 	return EXIT_BUDGET;
 }
 
+static int start(struct run *run, const struct elf32 *elf)
+{
+	int err = load(run, elf);
+
+	err = err ? err : run->ops->trace_retire(run->model, run->core, on_retire, run);
+	err = err ? err : run->ops->boot(run->model, run->core, elf->entry);
+	if (err)
+		fprintf(stderr, "wse-run: the %s model refuses to load the program\n",
+			run->ops->name);
+	return err;
+}
+
+/* Begins or ends the window, which is counted from the program's first cycle. */
+static int wave(struct run *run, const struct options *o, bool begin)
+{
+	char said[1400];
+	int err;
+
+	if (!o->waves)
+		return 0;
+	err = begin ? wse_wave_open(run->ops, run->model, o->rows, o->cols, &o->wave, said,
+				    sizeof(said))
+		    : wse_wave_close(run->ops, run->model, &o->wave, said, sizeof(said));
+	if (err || !begin)
+		fprintf(stderr, "wse-run: %s\n", said);
+	return err;
+}
+
 static int number(const char *name, const char *text, uint64_t min, uint64_t max, uint64_t *out)
 {
 	char *end;
@@ -346,12 +400,19 @@ static int parse_core(const char *text, struct options *o)
 static int parse(int argc, char **argv, struct options *o)
 {
 	static const struct option longs[] = {
-		{"model", 1, NULL, 'm'},      {"core", 1, NULL, 'c'},
-		{"max-cycles", 1, NULL, 'n'}, {"rows", 1, NULL, 'R'},
-		{"cols", 1, NULL, 'C'},	      {"trace", 1, NULL, 't'},
-		{"version", 0, NULL, 'V'},    {"help", 0, NULL, 'h'},
-		{"gdb", 1, NULL, 'g'},	      {0},
+		{"model", 1, NULL, 'm'},
+		{"core", 1, NULL, 'c'},
+		{"max-cycles", 1, NULL, 'n'},
+		{"rows", 1, NULL, 'R'},
+		{"cols", 1, NULL, 'C'},
+		{"trace", 1, NULL, 't'},
+		{"version", 0, NULL, 'V'},
+		{"help", 0, NULL, 'h'},
+		{"gdb", 1, NULL, 'g'},
+		{"wave", 1, NULL, 'w'},
+		{0},
 	};
+	char why[400];
 	uint64_t n;
 	int c;
 
@@ -367,6 +428,16 @@ static int parse(int argc, char **argv, struct options *o)
 		case 'g':
 			o->gdb = optarg;
 			break;
+		case 'w':
+			o->waves = true;
+			if (!wse_wave_parse(optarg, &o->wave, why, sizeof(why)) && !o->wave.step)
+				break;
+			fprintf(stderr, "wse-run: %s\n",
+				o->wave.step
+					? "a window of waves has step= where steps are trained, "
+					  "in wse-train"
+					: why);
+			return -EINVAL;
 		case 'c':
 			if (parse_core(optarg, o))
 				return -EINVAL;
@@ -417,6 +488,12 @@ static int open_model(struct run *run, const struct options *o)
 		.rows = o->rows, .cols = o->cols, .group = wse_model_group(o->cols)};
 	int err;
 
+	if (o->waves)
+		cfg.flags |= WSE_MODEL_WAVES;
+	if (o->waves && strcmp(o->model, "rtl")) {
+		fprintf(stderr, "wse-run: waves are the RTL's: --model rtl\n");
+		return -ENOTSUP;
+	}
 	run->ops = wse_model_find(o->model);
 	if (!run->ops) {
 		bool known = !strcmp(o->model, "func") || !strcmp(o->model, "rtl");
@@ -430,12 +507,45 @@ static int open_model(struct run *run, const struct options *o)
 	err = run->ops->create(&cfg, &alone, NULL, &run->model);
 	if (err == -ENOTSUP)
 		fprintf(stderr,
-			"wse-run: no %ux%u tile of the %s model was built: "
-			"make tile ROWS=%u COLS=%u GROUP=%u\n",
-			o->rows, o->cols, o->model, o->rows, o->cols, cfg.group);
+			"wse-run: no %ux%u tile of the %s model%s was built: "
+			"make tile%s ROWS=%u COLS=%u GROUP=%u\n",
+			o->rows, o->cols, o->model, o->waves ? " with waves" : "",
+			o->waves ? " TRACE=fst" : "", o->rows, o->cols, cfg.group);
 	else if (err)
 		fprintf(stderr, "wse-run: cannot make a %ux%u %s model: %s\n", o->rows, o->cols,
 			o->model, strerror(-err));
+	return err;
+}
+
+/*
+ * A window that was not named is the end of the run, which a run before it finds: the RTL takes the
+ * same cycles again.
+ */
+static int find_window(const struct run *run, struct options *o, const struct elf32 *elf)
+{
+	struct run before = {.core = run->core};
+	struct wse_core_state st;
+	uint64_t cycles = 0;
+	int err;
+
+	if (!o->waves || o->wave.named)
+		return 0;
+	if (o->gdb) {
+		fprintf(stderr,
+			"wse-run: a debugger decides when the run ends: name the window, "
+			"--wave %s,from=0,to=10000\n",
+			o->wave.path);
+		return -EINVAL;
+	}
+	err = open_model(&before, o);
+	if (err)
+		return err;
+	err = start(&before, elf);
+	if (!err)
+		err = proceed(&before, o, &st, &cycles) < 0 ? -EIO : 0;
+	before.ops->destroy(before.model);
+	o->wave.from = cycles > WSE_WAVE_CYCLES ? cycles - WSE_WAVE_CYCLES : 0;
+	o->wave.to = cycles ? cycles : 1;
 	return err;
 }
 
@@ -472,14 +582,13 @@ int main(int argc, char **argv)
 		fprintf(stderr, "wse-run: cannot write %s: %s\n", o.trace, strerror(errno));
 		goto out;
 	}
-	if (open_model(&run, &o))
-		goto out;
 	run.core = o.y * o.cols + o.x;
-	if (load(&run, &elf) || run.ops->trace_retire(run.model, run.core, on_retire, &run) ||
-	    run.ops->boot(run.model, run.core, elf.entry))
-		fprintf(stderr, "wse-run: the %s model refuses to load the program\n", o.model);
-	else if (!o.gdb || !meet_debugger(&run, &o))
+	if (find_window(&run, &o, &elf) || open_model(&run, &o))
+		goto out;
+	if (!start(&run, &elf) && !wave(&run, &o, true) && (!o.gdb || !meet_debugger(&run, &o)))
 		status = execute(&run, &o, &elf);
+	if (status != EXIT_USAGE && wave(&run, &o, false))
+		status = EXIT_USAGE;
 	gdb_close(run.server);
 	gdb_destroy(run.gdb);
 	run.ops->destroy(run.model);

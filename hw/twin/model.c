@@ -327,6 +327,24 @@ static int step(struct wse_model *m, uint32_t core, uint64_t max_cycles)
 	return ret;
 }
 
+static uint64_t cycles(struct wse_model *m)
+{
+	return m->now;
+}
+
+/* the twin has no signals */
+static int wave_begin(struct wse_model *m, const struct wse_wave *w)
+{
+	(void)m, (void)w;
+	return -ENOTSUP;
+}
+
+static int wave_end(struct wse_model *m, uint64_t *ran)
+{
+	(void)m, (void)ran;
+	return -ENOENT;
+}
+
 const struct wse_model_ops wse_model_func = {
 	.api = WSE_MODEL_API,
 	.name = "func",
@@ -347,4 +365,7 @@ const struct wse_model_ops wse_model_func = {
 	.trace_retire = twin_trace_retire,
 	.replay_pick = twin_replay_pick,
 	.get_units = twin_get_units,
+	.cycles = cycles,
+	.wave_begin = wave_begin,
+	.wave_end = wave_end,
 };

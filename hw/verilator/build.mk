@@ -32,14 +32,28 @@ $(error port groups of GROUP=$(TILE_GROUP) columns do not divide COLS=$(COLS): G
 endif
 endif
 TILE_ASKED := $(ROWS)x$(COLS)$(if $(filter-out 0,$(TILE_GROUP)),g$(TILE_GROUP))
+ifeq ($(TRACE),)
 TILES := $(filter-out $(TILE_ASKED),$(TILES)) $(TILE_ASKED)
+endif
+endif
+# TRACE=fst: a tile with waves, a shared object of its own (hw/doc/waves.md); the plain ones stay
+WAVE_TILES := $(patsubst $(B)/rtl/wave-%.so,%,$(sort $(wildcard $(B)/rtl/wave-*x*.so)))
+ifneq ($(TRACE),)
+ifneq ($(TRACE),fst)
+$(error TRACE=fst is the one kind of waves, not TRACE=$(TRACE): make tile TRACE=fst ROWS=4 COLS=4)
+endif
+ifeq ($(TILE_ASKED),)
+$(error a tile with waves needs ROWS and COLS: make tile TRACE=fst ROWS=4 COLS=4)
+endif
+WAVE_TILES := $(filter-out $(TILE_ASKED),$(WAVE_TILES)) $(TILE_ASKED)
 endif
 
 # rows, columns and group of tile 1x48g4; 4x4 has none
 # $(1) tile
 tile_words = $(subst x, ,$(subst g, ,$(1)))$(if $(findstring g,$(1)),, 0)
 
-TILE_DEPS := $(RTL_SRC) $(wildcard hw/verilator/*) hw/model/model.h $(REGS)
+TILE_DEPS := $(RTL_SRC) $(filter-out %/wave.hpp,$(wildcard hw/verilator/*)) hw/model/model.h \
+	$(REGS)
 
 # of the runtime a cycle calls what is in headers, which the model compiles; the rest starts, ends
 # and reports
@@ -59,6 +73,36 @@ $(B)/rtl/assert-%/.done: $(TILE_DEPS)
 	$(call short,RTL,$(@D))CXX=$(RTL_CXX) CXXFLAGS=-O0 hw/verilator/build-tile \
 		$(call tile_words,$*) $(@D) --assert
 	@touch $@
+
+# ---- with waves: Verilator's runtime comes along, with what writes FST ----
+# Verilator 5.006 reads its vector of signals that are asked for behind the end of it, where only
+# some are (it reserves room, and does not resize): its source is compiled with that line mended
+$(B)/rtl/runtime-fst.o: hw/verilator/build.mk
+	@mkdir -p $(@D)/fst
+	@cp $(VERILATOR_ROOT)/include/verilated_fst_c.cpp $(@D)/fst
+	@sed 's/m_sigs_enabledVec\.reserve(/m_sigs_enabledVec.resize(/' \
+		$(VERILATOR_ROOT)/include/verilated_trace_imp.h > $(@D)/fst/verilated_trace_imp.h
+	$(call short,CXX,$@)for f in verilated verilated_threads verilated_dpi verilated_fst_c; do \
+		echo "#include <$$f.cpp>"; done | \
+		$(RTL_CXX) -O1 -w -std=gnu++17 -DVM_TRACE=1 -DVM_TRACE_FST=1 $(RTL_PIC) \
+		-I$(@D)/fst $(RTL_INC) -x c++ -c -o $@ -
+
+$(B)/rtl/wave-%/.done: $(TILE_DEPS) hw/verilator/wave.hpp
+	$(call short,RTL,$(@D))CXX=$(RTL_CXX) CXXFLAGS="-O2 $(RTL_ARCH)" hw/verilator/build-tile \
+		$(call tile_words,$*) $(@D) --trace-fst
+	@touch $@
+
+$(B)/rtl/wave-%.so: $(B)/rtl/wave-%/.done $(B)/rtl/runtime-fst.o
+	$(call short,LINK,$@)$(RTL_CXX) -shared -Wl,-Bsymbolic -Wl,-z,defs -o $@ \
+		$(B)/rtl/wave-$*/*.o $(B)/rtl/runtime-fst.o -lz -pthread -latomic
+
+.PRECIOUS: $(B)/rtl/wave-%/.done
+
+# the tests'
+ifneq ($(MODELS),func)
+ALL += $(B)/rtl/wave-2x2.so
+endif
+ALL += $(filter-out $(ALL),$(WAVE_TILES:%=$(B)/rtl/wave-%.so))
 
 # written when its content changes, so that another value of TILES rebuilds what depends on it
 # $(1) tiles
@@ -124,4 +168,4 @@ $(B)/rtl/tests/test_batch $(B)/rtl/tests/seed_batch: hw/twin/tests/layer.c \
 SUITES += hw/rtl/tests/test-tiles
 
 .PHONY: tile FORCE
-tile: $(B)/rtl/libwse_rtl.a ## build a tile of the RTL: make tile ROWS=8 COLS=8
+tile: $(if $(TRACE),$(TILE_ASKED:%=$(B)/rtl/wave-%.so),$(B)/rtl/libwse_rtl.a) ## build a tile of the RTL: make tile ROWS=8 COLS=8; TRACE=fst: one with waves

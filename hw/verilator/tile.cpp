@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // One tile behind hw/model.h. Compiled once per tile that is built, with
+//	VM_TRACE	0, or 1: its signals can be recorded (wave.hpp)
 //	TILE_CLASS	the Verilated class
 //	TILE_OPS	name of the wse_model_ops to define
 //	TILE_ROWS, TILE_COLS, TILE_GROUP
@@ -19,6 +20,9 @@
 #include STR(CAT(TILE_CLASS, __Syms.h))
 
 #include "axi_slave.hpp"
+#if VM_TRACE
+#include "wave.hpp"
+#endif
 extern "C" {
 #include "wse_rtl.h"
 #include "wse_regs.h"
@@ -54,6 +58,9 @@ struct Model : wse_model {
 	unsigned traced = 0;		// cores with a trace
 	wse_retire_fn trace_fn[N] = {};
 	void *trace_arg[N] = {};
+#if VM_TRACE
+	std::unique_ptr<Wave> wave;
+#endif
 
 	Model(const struct wse_model_cfg &cfg, const struct wse_host_ops *ops, void *h);
 	// the scopes of a Verilated class sign off with the thread's context, which may be a later
@@ -79,6 +86,9 @@ Model::Model(const struct wse_model_cfg &cfg, const struct wse_host_ops *ops, vo
 {
 	unsigned i = 0;
 
+#if VM_TRACE
+	ctx.traceEverOn(true);
+#endif
 #define AT(r, c) \
   TOP__wse_top__DOT__u_wafer__DOT__g_row__BRA__##r##__KET____DOT__g_col__BRA__##c##__KET____DOT__
 #define CORE(r, c)                                                \
@@ -104,8 +114,16 @@ void Model::edge()
 {
 	top.clk_i = 1;
 	top.eval();
+#if VM_TRACE
+	if (wave)
+		wave->rise(now);
+#endif
 	top.clk_i = 0;
 	top.eval();
+#if VM_TRACE
+	if (wave)
+		wave->fall(now);
+#endif
 	now++;
 	still = top.moved_o ? 0 : still + 1;
 	if (top.irq_o)
@@ -589,11 +607,54 @@ int m_trace_retire(struct wse_model *m, uint32_t core, wse_retire_fn fn, void *a
 
 int m_replay_pick(struct wse_model *, uint32_t, uint8_t, uint32_t) { return -ENOTSUP; }
 
+uint64_t m_cycles(struct wse_model *m) { return self(m)->now; }
+
+#if VM_TRACE
+int m_wave_begin(struct wse_model *m, const struct wse_wave *w)
+{
+	Model *t = self(m);
+	int err;
+
+	if (!w || !w->path || w->from >= w->to || (w->core != ~0u && w->core >= N))
+		return -EINVAL;
+	if (t->wave)
+		return -EBUSY;
+	t->wave.reset(new (std::nothrow) Wave(*w, TILE_ROWS, TILE_COLS, t->now));
+	err = t->wave ? t->wave->open(t->top) : -ENOMEM;
+	if (err)
+		t->wave.reset();
+	return err;
+}
+
+int m_wave_end(struct wse_model *m, uint64_t *ran)
+{
+	Model *t = self(m);
+	int err;
+
+	if (!t->wave)
+		return -ENOENT;
+	if (ran)
+		*ran = t->now - t->wave->begin();
+	err = t->wave->close(t->now);
+	t->wave.reset();
+	return err;
+}
+#else
+int m_wave_begin(struct wse_model *, const struct wse_wave *) { return -ENOTSUP; }
+int m_wave_end(struct wse_model *, uint64_t *) { return -ENOENT; }
+#endif
+
 } // namespace
 
 extern "C" const struct wse_model_ops TILE_OPS = {
 	WSE_MODEL_API, "rtl",	       m_create,      m_destroy,   m_mmio_read,
 	m_mmio_write,  m_advance,      m_brk,	      m_reset,	   m_peek,
 	m_poke,	       m_get_acc,      m_get_state,   m_set_state, m_boot,
-	m_step,	       m_trace_retire, m_replay_pick, m_get_units,
+	m_step,	       m_trace_retire, m_replay_pick, m_get_units, m_cycles,
+	m_wave_begin,  m_wave_end,
 };
+
+#if VM_TRACE
+extern "C" __attribute__((visibility("default"))) const struct wse_rtl_waves wse_rtl_waves = {
+	WSE_MODEL_API, sizeof(struct wse_model_ops), &TILE_OPS};
+#endif

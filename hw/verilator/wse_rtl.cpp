@@ -2,6 +2,13 @@
 // wse_model_rtl: picks the tile that was built for cfg's rows, columns and groups and hands every
 // call on to it.
 #include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <string>
+#include <unistd.h>
 
 extern "C" {
 #include "wse_rtl.h"
@@ -20,6 +27,45 @@ const struct wse_rtl_tile tiles[] = {
 };
 #undef TILE
 
+// the folder of a file, with its slash
+std::string folder(const char *path)
+{
+	const char *end = path ? std::strrchr(path, '/') : nullptr;
+
+	return end ? std::string(path, end + 1) : std::string();
+}
+
+// A tile with waves is a shared object beside the plain ones, in $WSE_WAVES or in rtl/ beside the
+// program or library that this code is in: a program has what it costs only when it asks for it.
+const struct wse_model_ops *find_waves(const struct wse_model_cfg *cfg)
+{
+	static const char here = 0;
+	const char *named = std::getenv("WSE_WAVES");
+	char exe[PATH_MAX] = "", name[64], group[16] = "";
+	std::string dirs[3];
+	Dl_info info;
+
+	if (cfg->group)
+		std::snprintf(group, sizeof(group), "g%u", cfg->group);
+	std::snprintf(name, sizeof(name), "wave-%ux%u%s.so", cfg->rows, cfg->cols, group);
+	if (named && *named)
+		dirs[0] = std::string(named) + "/";
+	if (dladdr(&here, &info) && !folder(info.dli_fname).empty())
+		dirs[1] = folder(info.dli_fname) + "rtl/";
+	if (readlink("/proc/self/exe", exe, sizeof(exe) - 1) > 0)
+		dirs[2] = folder(exe) + "rtl/";
+	for (const std::string &d : dirs) {
+		void *so = d.empty() ? nullptr
+				     : dlopen((d + name).c_str(), RTLD_NOW | RTLD_LOCAL);
+		const auto *w =
+			so ? static_cast<const wse_rtl_waves *>(dlsym(so, WSE_RTL_WAVES)) : nullptr;
+
+		if (w && w->api == WSE_MODEL_API && w->size == sizeof(struct wse_model_ops))
+			return w->ops;	// stays open: its models are of its code
+	}
+	return nullptr;
+}
+
 int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *ops, void *host,
 	   struct wse_model **m)
 {
@@ -30,6 +76,11 @@ int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *ops, void
 		return -EINVAL;
 	if (cfg->group && cfg->cols % cfg->group)
 		return -EINVAL;
+	if (cfg->flags & WSE_MODEL_WAVES) {
+		const struct wse_model_ops *waves = find_waves(cfg);
+
+		return waves ? waves->create(cfg, ops, host, m) : -ENOTSUP;
+	}
 	hostfp = !!(cfg->flags & WSE_MODEL_HOSTFP);
 	for (const auto &t : tiles)
 		if (t.rows == cfg->rows && t.cols == cfg->cols && t.group == cfg->group &&
@@ -97,10 +148,15 @@ int get_units(struct wse_model *m, uint32_t core, struct wse_core_units *u)
 	return m->ops->get_units(m, core, u);
 }
 
+uint64_t cycles(struct wse_model *m) { return m->ops->cycles(m); }
+int wave_begin(struct wse_model *m, const struct wse_wave *w) { return m->ops->wave_begin(m, w); }
+int wave_end(struct wse_model *m, uint64_t *ran) { return m->ops->wave_end(m, ran); }
+
 } // namespace
 
 extern "C" const struct wse_model_ops wse_model_rtl = {
 	WSE_MODEL_API, "rtl", create,	    destroy,	 mmio_read, mmio_write, advance,
 	brk,	       reset, peek,	    poke,	 get_acc,   get_state,	set_state,
-	boot,	       step,  trace_retire, replay_pick, get_units,
+	boot,	       step,  trace_retire, replay_pick, get_units, cycles,	wave_begin,
+	wave_end,
 };

@@ -13,6 +13,17 @@ struct wse_model {
 	const struct wse_model_ops *ops;
 };
 
+/*
+ * What wave-ROWSxCOLS[gGROUP].so exports, a tile with waves: a name of its own, since such a tile
+ * is opened beside the plain one, and what tells that it was built with these headers.
+ */
+#define WSE_RTL_WAVES "wse_rtl_waves"
+
+struct wse_rtl_waves {
+	uint32_t api, size;	/* WSE_MODEL_API, of struct wse_model_ops */
+	const struct wse_model_ops *ops;
+};
+
 struct wse_rtl_tile {
 	uint32_t rows, cols, group;
 	int hostfp;

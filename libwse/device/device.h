@@ -14,6 +14,7 @@
 #define WSE_LOST 512 /* bytes of the sentence why something is lost, terminated */
 
 struct wse_uri;
+struct wse_wave_window;
 
 struct wse_transport {
 	const char *name;
@@ -24,6 +25,9 @@ struct wse_transport {
 	/* n registers one after the other. NULL: -ENOTSUP. */
 	int (*mmio_read)(struct wse_device *dev, const uint32_t *offset, uint32_t n,
 			 uint32_t *value);
+
+	/* NULL: it has no waves; w NULL: as wse_device_wave() */
+	int (*wave)(struct wse_device *dev, const struct wse_wave_window *w);
 
 	/*
 	 * An ioctl that needs no buffer and no context, with its struct. -EINVAL: it is unknown,
@@ -156,7 +160,7 @@ struct wse_uri {
 	char model[16]; /* sim: "func", "rtl" */
 	uint32_t rows, cols;
 	uint64_t seed;
-	uint32_t threads, hostfp, races, shuffle, exact, latency, pages, group;
+	uint32_t threads, hostfp, races, shuffle, exact, latency, pages, group, waves;
 };
 
 int wse_uri_parse(const char *text, struct wse_uri *uri);

@@ -51,6 +51,7 @@ static int parse_option(const char *p, const char *end, struct wse_uri *uri)
 		{"races", &uri->races, 0, 1},	     {"shuffle", &uri->shuffle, 0, 1},
 		{"exact", &uri->exact, 0, 1},	     {"latency", &uri->latency, 1, 1000000},
 		{"pages", &uri->pages, 12, 30},	     {"group", &uri->group, 0, 65535},
+		{"waves", &uri->waves, 0, 1},
 	};
 	const char *eq = memchr(p, '=', (size_t)(end - p));
 	uint64_t v;

@@ -122,6 +122,9 @@ struct wse_exec_ops {
 	int (*run)(struct wse_exec *e, const struct wse_micro_batch *jobs, uint32_t n,
 		   const struct wse_micro_ops *ops, void *ctx);
 
+	/* optional (may be NULL): wse_device_wave() of its device */
+	int (*wave)(struct wse_exec *e, const char *window);
+
 	/*
 	 * optional (may be NULL): what the last run() cost; -ENOTSUP where the transport does not
 	 * say

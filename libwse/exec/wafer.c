@@ -563,6 +563,11 @@ static int wafer_run(struct wse_exec *e, const struct wse_micro_batch *jobs, uin
 	return ret;
 }
 
+static int wafer_wave(struct wse_exec *e, const char *window)
+{
+	return wse_device_wave(((struct wafer *)e)->dev, window);
+}
+
 static int wafer_cost(struct wse_exec *e, struct wse_exec_cost *cost)
 {
 	struct wafer *w = (struct wafer *)e;
@@ -621,6 +626,7 @@ static const struct wse_exec_ops wafer_ops = {
 	.map = wafer_map,
 	.unmap = wafer_unmap,
 	.run = wafer_run,
+	.wave = wafer_wave,
 	.cost = wafer_cost,
 	.record = wafer_record,
 	.close = wafer_close,

@@ -40,6 +40,9 @@ static const char usage[] =
 	"  --verify-steps K,... replay these steps in process and compare every bit of the gradients\n"
 	"                       (default: none)\n"
 	"  --verify-device URI  what replays them (default: sim:rtl of the same shape)\n"
+	"  --wave FILE.fst,step=S[,from=A][,to=B][,core=X.Y]  replay step S on sim:rtl with the signals\n"
+	"                       of its cycles A to B - 1, of one core (column.row) or all, for gtkwave\n"
+	"                       (default: none; of a window: from 0, 10000 cycles, all cores)\n"
 	"  --check F            was the run of checkpoint F what it says? Makes steps again, writes nothing\n"
 	"  --steps A..B         the steps: from its checkpoint of step A (0: from the seed) to B\n"
 	"  --require WHAT       fail unless the held-out loss ends below the text's unigram entropy\n"
@@ -94,6 +97,7 @@ int parse(int argc, char **argv, struct args *a)
 					     {"set", required_argument, NULL, 'S'},
 					     {"log-json", required_argument, NULL, 'j'},
 					     {"profile", required_argument, NULL, 'f'},
+					     {"wave", required_argument, NULL, 'W'},
 					     {"version", no_argument, NULL, 1},
 					     {"plan", no_argument, NULL, 'P'},
 					     {"wait", no_argument, NULL, 'w'},
@@ -161,6 +165,9 @@ int parse(int argc, char **argv, struct args *a)
 			break;
 		case 'f':
 			a->profile = optarg;
+			break;
+		case 'W':
+			a->wave = optarg;
 			break;
 		case 1:
 			printf("wse-train %s\n", wse_version());

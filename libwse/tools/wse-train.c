@@ -444,6 +444,7 @@ int main(int argc, char **argv)
 	}
 	how.verify = verify;
 	how.verify_uri = a.verify_uri;
+	how.wave = a.wave;
 	how.checkpoint = a.checkpoint;
 	if (wse_params_create(&p)) {
 		fprintf(stderr, "wse-train: %s\n", wse_error());

@@ -341,16 +341,19 @@ static int is_asked(const struct loop *l, uint64_t step)
 	for (uint32_t i = 0; i < l->run->nverify; i++)
 		if (l->run->verify[i] == step)
 			return 1;
-	return 0;
+	return l->run->wave && step == l->run->wave_step;
 }
 
 static int replay(struct loop *l, uint64_t step)
 {
+	const char *wave = l->run->wave && step == l->run->wave_step ? l->run->wave : NULL;
+	const char *uri = wave ? l->run->wave_uri : l->run->verify_uri;
 	int ret;
 
-	wse_logf(&l->log, WSE_LOG_INFO, "| Replaying step %" PRIu64 " on %s", step,
-		 l->run->verify_uri);
-	ret = wse_verify_step(l->s, l->run->verify_uri);
+	wse_logf(&l->log, WSE_LOG_INFO, "| Replaying step %" PRIu64 " on %s", step, uri);
+	ret = wse_verify_wave(l->s, uri, wave);
+	if (!ret && wave)
+		wse_logf(&l->log, WSE_LOG_INFO, "| Waves of step %" PRIu64 ": %s", step, wave);
 	if (!ret)
 		wse_logf(&l->log, WSE_LOG_INFO,
 			 "| Step %" PRIu64 ": all losses and gradients are the same bits", step);
@@ -539,6 +542,33 @@ static void show_curve(struct loop *l)
 		wse_logf(&l->log, WSE_LOG_INFO, "| Loss curve in %s", l->path);
 }
 
+/* its step, its device, its core and its file */
+static int check_wave(struct loop *l, unsigned long long first, unsigned long long last)
+{
+	struct wse_failure before;
+	struct wse_exec *e;
+	int ret;
+
+	if (!l->run->wave)
+		return 0;
+	if (l->run->wave_step < first || l->run->wave_step > last)
+		return wse_fail(-EINVAL,
+				"waves of step %llu: this run makes the steps %llu to %llu",
+				(unsigned long long)l->run->wave_step, first, last);
+	ret = wse_session_device(l->s, l->run->wave_uri, &e);
+	if (ret)
+		return ret;
+	ret = e->ops->wave ? e->ops->wave(e, l->run->wave) : -ENOTSUP;
+	wse_failure_keep(&before, ret);
+	if (!ret) {
+		/* nothing has run yet: it does not come, and leaves no file */
+		e->ops->wave(e, NULL);
+		wse_failure_undo(&before);
+	}
+	e->ops->close(e);
+	return ret;
+}
+
 /* a step that is asked for and never comes, or a device that is missing at the end of a long run */
 static int check_verify(struct loop *l)
 {
@@ -552,12 +582,10 @@ static int check_verify(struct loop *l)
 					"--verify-steps %llu: this run makes the "
 					"steps %llu to %llu",
 					(unsigned long long)l->run->verify[i], first, last);
-	if (!l->run->nverify)
-		return 0;
-	ret = wse_session_device(l->s, l->run->verify_uri, &e);
-	if (!ret)
+	ret = l->run->nverify ? wse_session_device(l->s, l->run->verify_uri, &e) : 0;
+	if (!ret && l->run->nverify)
 		e->ops->close(e);
-	return ret;
+	return ret ? ret : check_wave(l, first, last);
 }
 
 /* what is left after a failed step, in words; nothing of it was committed */

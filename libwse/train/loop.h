@@ -32,6 +32,9 @@ struct wse_run {
 	uint64_t verify[WSE_VERIFY_MAX];	/* steps (1...) to replay; all must be run */
 	uint32_t nverify;
 	const char *verify_uri;
+	const char *wave;	/* window of waves without its step; NULL: none */
+	uint64_t wave_step;	/* the step it is of, which is replayed on wave_uri */
+	const char *wave_uri;
 	uint64_t check_from, check_to;	/* WSE_MODE_CHECK: see check.h */
 	const char *check_weights;	/* likewise; may be NULL */
 	int chart; /* the loss curve to the log, too */

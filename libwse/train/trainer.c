@@ -11,6 +11,7 @@
 #include "train/params.h"
 #include "train/profile.h"
 #include "train/ranks.h"
+#include "wave.h"
 
 struct wse_trainer {
 	struct wse_session s;
@@ -490,6 +491,31 @@ int wse_trainer_generate(struct wse_trainer *t, const struct wse_sampling *how, 
 
 /* ---- a run ---- */
 
+/* the window of a run: its step, and the rest as devices take it, into text */
+static int name_wave(struct wse_run *run, const char *window, char *text, size_t size)
+{
+	struct wse_wave_window w;
+	char why[400], core[32] = "";
+	int ret = wse_wave_parse(window, &w, why, sizeof(why));
+
+	if (ret)
+		return wse_fail(ret, "%s", why);
+	if (!w.step)
+		return wse_fail(-EINVAL,
+				"waves of a run need their step: %.300s,step=N,from=%llu,to=%llu",
+				w.path, (unsigned long long)w.from, (unsigned long long)w.to);
+	if (run->mode != WSE_MODE_TRAIN && run->mode != WSE_MODE_TRAIN_AND_EVAL)
+		return wse_fail(-EINVAL, "waves are of a step that is trained: the modes train and "
+					 "train_and_eval have some");
+	if (w.one)
+		snprintf(core, sizeof(core), ",core=%u.%u", w.x, w.y);
+	snprintf(text, size, "%s,from=%llu,to=%llu%s", w.path, (unsigned long long)w.from,
+		 (unsigned long long)w.to, core);
+	run->wave = text;
+	run->wave_step = w.step;
+	return 0;
+}
+
 static int run_on(struct wse_trainer *t, const struct wse_run_shape *how,
 		  struct wse_run_result *result)
 {
@@ -497,7 +523,7 @@ static int run_on(struct wse_trainer *t, const struct wse_run_shape *how,
 				  how->ctx, how->event,	   t->log_ctx};
 	struct wse_session *s = &t->s;
 	struct wse_run *run;
-	char rtl[64];
+	char rtl[64], wave[WSE_PATH + 128], wave_uri[160];
 	int ret;
 
 	if ((unsigned int)how->mode > WSE_MODE_CHECK)
@@ -523,7 +549,12 @@ static int run_on(struct wse_trainer *t, const struct wse_run_shape *how,
 		run->verify[run->nverify++] = how->verify[i];
 	snprintf(rtl, sizeof(rtl), "sim:rtl,rows=%u,cols=%u", s->tile.rows, s->tile.cols);
 	run->verify_uri = how->verify_uri ? how->verify_uri : rtl;
-	ret = wse_run_session(s, run, &ops, result);
+	ret = how->wave ? name_wave(run, how->wave, wave, sizeof(wave)) : 0;
+	snprintf(wave_uri, sizeof(wave_uri), "%.140s,waves=1",
+		 how->verify_uri && !strncmp(how->verify_uri, "sim:rtl", 7) ? how->verify_uri
+									    : rtl);
+	run->wave_uri = wave_uri;
+	ret = ret ? ret : wse_run_session(s, run, &ops, result);
 	free(run);
 	return ret;
 }

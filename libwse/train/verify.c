@@ -68,7 +68,7 @@ static void unit_done(void *ctx, uint32_t unit)
  * The replay has buffers of its own and reads the images of the run, which its device has to see.
  * What was gathered for the whole step is what it gets: a model of one's own is not asked again.
  */
-static int run(struct wse_session *s, struct wse_exec *e, struct replay *r)
+static int run(struct wse_session *s, struct wse_exec *e, const char *wave, struct replay *r)
 {
 	const int move = wse_memx_images_move(s->memx);
 	const struct wse_graph *g = &s->plan.graph;
@@ -102,8 +102,15 @@ static int run(struct wse_session *s, struct wse_exec *e, struct replay *r)
 		step.unit_done = unit_done;
 		step.ready_ctx = r;
 	}
+	ret = wave && !e->ops->wave ? -ENOTSUP : wave ? e->ops->wave(e, wave) : 0;
+	if (ret)
+		return ret;
 	ret = wse_swarm_start(r->swarm, &step);
-	return ret ? ret : wse_swarm_wait(r->swarm);
+	ret = ret ? ret : wse_swarm_wait(r->swarm);
+	/* also of a step that failed: there it is most wanted */
+	if (wave && ret)
+		e->ops->wave(e, NULL);
+	return ret || !wave ? ret : e->ops->wave(e, NULL);
 }
 
 /* the device's views of the run's images end before the device does */
@@ -213,7 +220,7 @@ static int compare(struct wse_session *s, const char *uri, const struct replay *
 	return ret;
 }
 
-int wse_verify_step(struct wse_session *s, const char *uri)
+int wse_verify_wave(struct wse_session *s, const char *uri, const char *wave)
 {
 	struct replay r = {0};
 	unsigned int before = wse_failures();
@@ -230,7 +237,7 @@ int wse_verify_step(struct wse_session *s, const char *uri)
 		return wse_fail(ret, "replay on %.100s: %s", uri, strerror(-ret));
 	}
 	e->id = WSE_SWARM_MAX; /* beside the run's own devices */
-	ret = run(s, e, &r);
+	ret = run(s, e, wave, &r);
 	if (ret)
 		wse_fail_in(wse_fail_since(before, ret, "%s", strerror(-ret)),
 			    "replay on %.100s: ", uri);
@@ -241,4 +248,9 @@ int wse_verify_step(struct wse_session *s, const char *uri)
 	wse_slots_close(&r.io);
 	free(r.views);
 	return ret;
+}
+
+int wse_verify_step(struct wse_session *s, const char *uri)
+{
+	return wse_verify_wave(s, uri, NULL);
 }

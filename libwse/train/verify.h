@@ -11,5 +11,7 @@
  * -EILSEQ, with the first difference in the sentence; -errno when the device cannot do it.
  */
 int wse_verify_step(struct wse_session *s, const char *uri);
+/* The same, and a window of waves (wse_device_wave()), counted from the step's begin. */
+int wse_verify_wave(struct wse_session *s, const char *uri, const char *wave);
 
 #endif

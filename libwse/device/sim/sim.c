@@ -99,7 +99,7 @@ static int create_model(struct sim *sim, const struct wse_uri *uri)
 		.flags = (uri->hostfp ? WSE_MODEL_HOSTFP : 0) |
 			 (uri->races ? WSE_MODEL_CHECK_RACES : 0) |
 			 (uri->shuffle ? WSE_MODEL_SHUFFLE : 0) |
-			 (uri->exact ? WSE_MODEL_EXACT : 0),
+			 (uri->exact ? WSE_MODEL_EXACT : 0) | (uri->waves ? WSE_MODEL_WAVES : 0),
 	};
 	char buses[48] = "one bus";
 	int ret;
@@ -115,11 +115,12 @@ static int create_model(struct sim *sim, const struct wse_uri *uri)
 	}
 	ret = sim->ops->create(&cfg, &host_ops, sim, &sim->model);
 	if (ret == -ENOTSUP && !strcmp(uri->model, "rtl") && !uri->hostfp)
-		wse_fail(
-			ret,
-			"the model rtl was not built for %u x %u cores with %s: `make tile ROWS=%u "
-			"COLS=%u GROUP=%u && make` builds it, or use sim:func",
-			uri->rows, uri->cols, buses, uri->rows, uri->cols, uri->group);
+		wse_fail(ret,
+			 "the model rtl was not built for %u x %u cores with %s%s: `make tile%s "
+			 "ROWS=%u COLS=%u GROUP=%u%s` builds it%s",
+			 uri->rows, uri->cols, buses, uri->waves ? " and waves" : "",
+			 uri->waves ? " TRACE=fst" : "", uri->rows, uri->cols, uri->group,
+			 uri->waves ? "" : " && make", uri->waves ? "" : ", or use sim:func");
 	else if (ret == -ENOTSUP)
 		wse_fail(ret, "the model %s was not built for %u x %u cores%s", uri->model,
 			 uri->rows, uri->cols, uri->hostfp ? " with host floating point" : "");
@@ -383,6 +384,7 @@ const struct wse_transport wse_sim_transport = {
 	.close = sim_close,
 	.info = sim_info,
 	.mmio_read = sim_mmio_read,
+	.wave = sim_wave,
 	.ask = sim_ioctl,
 	.buffer_create = sim_buffer_create,
 	.buffer_share = sim_buffer_share,

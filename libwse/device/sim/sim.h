@@ -9,6 +9,7 @@
  *   sim_ring.c		submission entries in, completions out
  *   sim_job.c		submits: from pending through the rings to their fences
  *   sim_fence.c	fences
+ *   sim_wave.c		windows of waves
  *
  * Only the thread calls the model once it runs. Locks, outer first: sim_fence.lock, sim.lock,
  * sim_bus.lock.
@@ -18,6 +19,7 @@
 
 #include "device/device.h"
 #include "model.h"
+#include "wave.h"
 #include "wse_cmd.h"
 #include "wse_ring.h"
 
@@ -242,6 +244,7 @@ struct sim {
 	struct wse_image_file fw;
 	struct sim_bo *fw_bo;
 	uint32_t fw_version, fw_end;
+	struct wse_wave_window wave; /* the last one that was begun */
 };
 
 static inline struct sim *to_sim(struct wse_device *dev)
@@ -276,6 +279,9 @@ void sim_context_end(struct wse_context *ctx);
 void sim_context_free(struct wse_context *ctx);
 int sim_context_fault(struct wse_context *ctx, struct drm_wse_fault *fault);
 int sim_load_firmware(struct sim *sim);
+
+/* sim_wave.c */
+int sim_wave(struct wse_device *dev, const struct wse_wave_window *w);
 
 /* sim_ring.c; all but alloc and free with sim.lock */
 int sim_ring_alloc(struct sim *sim, struct sim_ring *ring, uint32_t id, uint32_t size);

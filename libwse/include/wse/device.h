@@ -110,6 +110,22 @@ int wse_device_counters(struct wse_device *dev, uint32_t scope, uint32_t object,
  * outside. */
 int wse_device_mmio_read(struct wse_device *dev, uint32_t offset, uint32_t *value);
 
+/*
+ * Records waves, the signals of a device "sim:rtl,...,waves=1", from now on: window is
+ * "FILE.fst[,from=A][,to=B][,core=COLUMN.ROW]", of the device's cycles A to B - 1 since this call
+ * (from 0, and 10000 of them, where it does not say), of one core and its router or of the whole
+ * tile. Beside FILE.fst is FILE.gtkw, what gtkwave shows first. No result and no cycle changes.
+ * NULL ends it and completes the file, which closing the device does not.
+ *
+ * -ENOTSUP	a device without waves
+ * -EINVAL	another text, an empty window, a core that is not there
+ * -EBUSY	a window is open
+ * -ENODATA	of ending: the window never came; no file is left, as in the next case
+ * -ENOSPC ...	of the file
+ * -ENOENT	NULL, and no window is open
+ */
+int wse_device_wave(struct wse_device *dev, const char *window);
+
 /* ---- buffers: host memory that the device can reach ---- */
 
 /* size bytes, rounded up to pages, zeroed. -ENOMEM. */

@@ -401,6 +401,11 @@ struct wse_run_shape {
 	 */
 	uint64_t check_from, check_to;
 	const char *check_weights; /* where it began with weights of a file: that file; else NULL */
+	/*
+	 * "FILE.fst,step=S[,from=A][,to=B][,core=COLUMN.ROW]": step S is replayed on the RTL as by
+	 * verify, with waves (wse_device_wave()) of its cycles A to B - 1; NULL: none
+	 */
+	const char *wave;
 };
 
 struct wse_run_result {

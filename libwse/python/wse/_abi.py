@@ -756,6 +756,7 @@ class wse_run_shape(Structure):
     chart: not 0: at the end the loss curve goes to the log, in braille, for a terminal
     check_from, check_to: WSE_MODE_CHECK: checkpoint is one of the run in question, in its folder; steps check_from + 1 ... check_to are made again from the checkpoint of step check_from beside it (0: from the initial weights), and compared with the hashes in metrics.csv there, and the weights with the checkpoint of step check_to, if it is there. Nothing is written.
     check_weights: where it began with weights of a file: that file; else NULL
+    wave: "FILE.fst,step=S[,from=A][,to=B][,core=COLUMN.ROW]": step S is replayed on the RTL as by verify, with waves (wse_device_wave()) of its cycles A to B - 1; NULL: none
     """
 
 
@@ -1266,6 +1267,7 @@ wse_run_shape._fields_ = [
     ("check_from", c_uint64),
     ("check_to", c_uint64),
     ("check_weights", c_char_p),
+    ("wave", c_char_p),
 ]
 
 wse_run_result._fields_ = [
@@ -1349,6 +1351,21 @@ fewer or more than this library knows.
 bind("wse_device_mmio_read", c_int, POINTER(wse_device), c_uint32, POINTER(c_uint32), doc="""
 Reads a register of BAR0. -ENOTSUP on accel, -EINVAL for an offset that is no multiple of 4 or
 outside.
+""")
+
+bind("wse_device_wave", c_int, POINTER(wse_device), c_char_p, doc="""
+Records waves, the signals of a device "sim:rtl,...,waves=1", from now on: window is
+"FILE.fst[,from=A][,to=B][,core=COLUMN.ROW]", of the device's cycles A to B - 1 since this call
+(from 0, and 10000 of them, where it does not say), of one core and its router or of the whole
+tile. Beside FILE.fst is FILE.gtkw, what gtkwave shows first. No result and no cycle changes.
+NULL ends it and completes the file, which closing the device does not.
+
+-ENOTSUP     a device without waves
+-EINVAL      another text, an empty window, a core that is not there
+-EBUSY       a window is open
+-ENODATA     of ending: the window never came; no file is left, as in the next case
+-ENOSPC ...  of the file
+-ENOENT      NULL, and no window is open
 """)
 
 bind("wse_buffer_create", c_int, POINTER(wse_device), c_size_t, POINTER(POINTER(wse_buffer)), doc="""

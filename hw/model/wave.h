@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* Windows of waves as users name them: FILE.fst,from=A,to=B,core=X.Y. See hw/doc/waves.md. */
+#ifndef WSE_MODEL_WAVE_H
+#define WSE_MODEL_WAVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model.h"
+
+#define WSE_WAVE_CYCLES 10000u /* of a window whose end is not named */
+
+struct wse_wave_window {
+	char path[1024];
+	uint64_t from, to;
+	bool named;    /* from= or to= was */
+	uint64_t step; /* of a training run; 0: not named */
+	bool one;      /* core x (column), y (row) alone */
+	uint32_t x, y;
+};
+
+/* -EINVAL: why says what is wrong with the text, and what would be right. */
+int wse_wave_parse(const char *text, struct wse_wave_window *w, char *why, size_t size);
+
+/* The window for a tile of that shape; w stays, for its path. -EINVAL as above: no such core. */
+int wse_wave_on(const struct wse_wave_window *w, uint32_t rows, uint32_t cols,
+		struct wse_wave *wave, char *why, size_t size);
+
+/*
+ * What a window that did not begin, or is not in the file, came to: err of wave_begin or wave_end,
+ * ran cycles.
+ */
+void wse_wave_explain(const struct wse_wave_window *w, int err, uint64_t ran, char *why,
+		      size_t size);
+
+/* Begins the window on a model; 0, or why not. */
+int wse_wave_open(const struct wse_model_ops *ops, struct wse_model *m, uint32_t rows,
+		  uint32_t cols, const struct wse_wave_window *w, char *why, size_t size);
+/* Ends it: said is where the waves are, or why there are none. */
+int wse_wave_close(const struct wse_model_ops *ops, struct wse_model *m,
+		   const struct wse_wave_window *w, char *said, size_t size);
+
+#endif
