@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* The loss curve: training loss, held-out loss, and the text's entropies to measure them by. */
+/*
+ * The loss curve: training loss, held-out loss, and the text's entropies to measure them by; below
+ * it, over the same steps, learning rate and gradient norm.
+ */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -72,12 +75,14 @@ static const char *tick_text(double loss, double tick, char *text)
 	return text;
 }
 
-#define W      760
-#define H      420
-#define LEFT   60
-#define TOP    30
-#define PLOT_W 570
-#define PLOT_H 340
+#define W	760
+#define H	(420 + 2 * PANEL)
+#define PANEL	100 /* of which PANEL_H are the plot */
+#define PANEL_H 80
+#define LEFT	60
+#define TOP	30
+#define PLOT_W	570
+#define PLOT_H	340
 
 static double sx(const struct range *r, double step)
 {
@@ -102,7 +107,48 @@ static void svg_ticks(FILE *f, const struct range *r)
 			sy(r, k * tick) + 4, tick_text(k * tick, tick, text));
 	for (double at = 0; at <= r->step1; at += step)
 		fprintf(f, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.0f</text>\n",
-			sx(r, at), TOP + PLOT_H + 18, at);
+			sx(r, at), H - 32, at);
+}
+
+static double lr_of(const struct wse_metric *m)
+{
+	return m->lr;
+}
+
+static double norm_of(const struct wse_metric *m)
+{
+	return m->norm;
+}
+
+static int in_panel(const struct wse_metric *m, double (*of)(const struct wse_metric *m))
+{
+	return !m->held_out && of(m) >= 0.0 && of(m) <= LOSS_MAX;
+}
+
+/* from 0 to the largest, which the label says; y: of the top */
+static void svg_panel(FILE *f, const struct wse_metrics *ms, const struct range *r, int y,
+		      const char *name, const char *color, double (*of)(const struct wse_metric *m))
+{
+	double most = 0.0, unit;
+
+	for (uint32_t i = 0; i < ms->n; i++)
+		if (in_panel(&ms->m[i], of))
+			most = fmax(most, of(&ms->m[i]));
+	unit = most > 0.0 ? most : 1.0;
+	fprintf(f,
+		"<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" "
+		"stroke=\"#ccc\"/>\n"
+		"<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%.3g</text>\n"
+		"<text x=\"%d\" y=\"%d\" text-anchor=\"end\">0</text>\n"
+		"<text x=\"%d\" y=\"%d\" fill=\"%s\">%s</text>\n"
+		"<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"1\" points=\"",
+		LEFT, y, PLOT_W, PANEL_H, LEFT - 6, y + 10, most, LEFT - 6, y + PANEL_H,
+		LEFT + PLOT_W + 6, y + 14, color, name, color);
+	for (uint32_t i = 0; i < ms->n; i++)
+		if (in_panel(&ms->m[i], of))
+			fprintf(f, "%.1f,%.1f ", sx(r, (double)ms->m[i].step),
+				y + PANEL_H - (PANEL_H - 4) * of(&ms->m[i]) / unit);
+	fprintf(f, "\"/>\n");
 }
 
 /* a dashed line, and its name beside the plot, where no curve is; *free is the lowest place that
@@ -161,6 +207,8 @@ static void svg(FILE *f, const struct wse_metrics *ms, double unigram, double bi
 	svg_entropy(f, &r, fmin(unigram, bigram), unigram >= bigram ? "bigram" : "unigram", &free);
 	svg_line(f, ms, &r, 0, "#7aa6d8");
 	svg_line(f, ms, &r, 1, "#c0392b");
+	svg_panel(f, ms, &r, TOP + PLOT_H + 15, "learning rate", "#2e8b57", lr_of);
+	svg_panel(f, ms, &r, TOP + PLOT_H + 15 + PANEL, "gradient norm", "#8e6bbf", norm_of);
 	fprintf(f, "</svg>\n");
 }
 
