@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/pages.h"
+#include "num/token.h"
 #include "swarmx/exchange.h"
 #include "train/network.h"
 #include "wse_release.h"
@@ -407,7 +408,8 @@ uint64_t wse_ranks_samples(const struct wse_session *s)
 
 	for (uint64_t b = 0; b < s->cfg.batch; b++)
 		for (uint32_t i = 0; i < m->window + m->span; i++)
-			sum = (sum ^ s->samples[b][(ptrdiff_t)i - m->window]) * 0x100000001b3ull;
+			sum = (sum ^ wse_token(s->samples[b], (ptrdiff_t)i - m->window, m->vocab)) *
+			      0x100000001b3ull;
 	for (uint64_t i = 0; s->own_mask && i < s->cfg.batch * m->span; i++)
 		sum = (sum ^ !s->own_mask[i]) * 0x100000001b3ull;
 	return sum;

@@ -275,7 +275,7 @@ int wse_session_open_part(struct wse_session *s, const struct wse_config *cfg,
 	}
 	if (ret) {
 		wse_fail_since(before, ret, "%s", strerror(-ret));
-		if (!mc.dir || ret == -ENOMEM)
+		if (ret == -ENOMEM)
 			wse_fail_in(ret, "no memory for buffers and weights: ");
 		goto fail;
 	}
