@@ -10,7 +10,7 @@
 #include "host_mem.hpp"
 
 constexpr unsigned Cols = 3;		// as in blocks.mk
-static const wse_geom StreamGeom = {2, Cols, WSE_SRAM_BYTES, WSE_NCOLORS, 4};
+static const wse_geom StreamGeom = {2, Cols, WSE_SRAM_BYTES, WSE_NCOLORS, 4, true};
 
 struct Wavelet {
 	uint32_t data;
