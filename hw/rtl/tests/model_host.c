@@ -245,7 +245,7 @@ static void refused(void)
 	REFUSE(copy, s.nline = 0, WSE_ST_BAD_FIELD, 64);
 	REFUSE(copy, s.lstride = 1, WSE_ST_BAD_FIELD, 68);
 	REFUSE(copy, s.sstride = 2, WSE_ST_BAD_FIELD, 72);
-	REFUSE(copy, s.flags |= WSE_SQF_BROADCAST; s.cstride = 8, WSE_ST_BAD_FIELD, 76);
+	REFUSE(copy, s.flags |= WSE_SQF_BROADCAST; s.cstride = s.rstride = 8, WSE_ST_BAD_FIELD, 80);
 	REFUSE(copy, s.rstride = 4, WSE_ST_BAD_FIELD, 80);
 	REFUSE(stream, s.row0 = 1, WSE_ST_BAD_FIELD, 6);
 	REFUSE(stream, s.rows = 1, WSE_ST_BAD_FIELD, 10);
