@@ -306,12 +306,12 @@ void wse_config_mup(struct sections *s, struct wse_yaml *init, struct wse_yaml *
 {
 	double hidden = real(s, m, "mup_base_hidden_size", 0.0), wider = 0.0, filter = 0.0;
 	double base_filter = real(s, m, "mup_base_filter_size", 0.0);
+	struct wse_gpt none = {.hidden = 1, .heads = 1, .filter = 1, .layers = 1};
 	struct groups all;
 
-	if (!g->heads || g->hidden < g->heads || !g->filter || !g->layers) {
-		*g = (struct wse_gpt){.hidden = 1, .heads = 1, .filter = 1, .layers = 1};
-		/* a fault that is said already: the keys are known all the same */
-	}
+	/* of sizes that are refused, with the sentence that they have: the keys are known */
+	if (!g->heads || g->hidden < g->heads || !g->filter || !g->layers)
+		g = &none;
 	if ((hidden != 0.0) != (base_filter != 0.0))
 		reader_fail(&s->r,
 			    wse_yaml_peek(m, hidden != 0.0 ? "mup_base_hidden_size"
