@@ -93,7 +93,7 @@ static const struct wse_graph_program plain[] = {{"train.elf", 0},
 				      full[] = {{"full.elf", 0x4e00},
 						{"full_forward.elf", 0x2c00},
 						{"full_backward.elf", 0x2c00},
-						{"full_cached.elf", 0x2800}};
+						{"full_cached.elf", 0x2c00}};
 
 static void choose_programs(struct wse_graph *g)
 {
