@@ -53,6 +53,7 @@ int wse_dev_identify(struct wse_device *wdev)
 	queues = wse_read(wdev, WSE_REG_QUEUES);
 	wdev->features = wse_read(wdev, WSE_REG_FEATURES);
 	wdev->geom.bcast_dim = WSE_GET(FEATURES, BCAST_DIM, wdev->features);
+	wdev->geom.linear = WSE_GET(FEATURES, LINEAR, wdev->features);
 	wdev->geom.rows = WSE_GET(TILE, ROWS, tile);
 	wdev->geom.cols = WSE_GET(TILE, COLS, tile);
 	wdev->sram_kib = WSE_GET(CORE, SRAM_KIB, core);

@@ -169,7 +169,7 @@ int ls_rig_run(struct ls_rig *rig, const struct ls_program *p, uint64_t max_cycl
 struct ls_cover {
 	uint64_t retired[2048], trap[16], status[16], cause[64], command[256], boot;
 	uint32_t sample[2048]; /* an instruction of each place */
-	uint64_t stream[2][3][6], operand[2][7];
+	uint64_t stream[2][3][6], operand[2][9];
 	uint64_t dma[256][6]; /* errors by opcode and missing part */
 };
 

@@ -111,6 +111,8 @@ static uint32_t extent(const struct shape *h, uint32_t line, uint32_t col, uint3
 
 uint32_t stream_data_extent(const struct shape *h)
 {
+	if (h->len)
+		return h->cstride * (h->cols - 1) + h->len;
 	return extent(h, h->lstride, h->cstride, round8(h->K * h->es));
 }
 
@@ -123,7 +125,13 @@ bool stream_data_area(struct streams *s, struct shape *h)
 {
 	uint32_t row = round8(h->K * h->es);
 
-	strides(s->t.r, row, h->blocks * h->B, h->cols, &h->lstride, &h->cstride);
+	h->len = rng_chance(s->t.r, 35) ? round8(h->blocks * h->B * h->K * h->es) : 0;
+	if (h->len) {
+		h->lstride = 0;
+		h->cstride = h->len + (rng_chance(s->t.r, 50) ? 0 : 8 * rng_below(s->t.r, 9));
+	} else {
+		strides(s->t.r, row, h->blocks * h->B, h->cols, &h->lstride, &h->cstride);
+	}
 	return new_area(s, stream_data_extent(h), &h->data);
 }
 
@@ -138,7 +146,9 @@ bool stream_mask_area(struct streams *s, struct shape *h)
 uint8_t *stream_element(struct streams *s, const struct shape *h, uint32_t c, uint32_t n,
 			uint32_t k)
 {
-	return byte_of(s, &h->data, n * h->lstride + c * h->cstride + k * h->es);
+	uint32_t row = h->len ? n * h->K * h->es : n * h->lstride;
+
+	return byte_of(s, &h->data, row + c * h->cstride + k * h->es);
 }
 
 uint8_t *stream_mask_byte(struct streams *s, const struct shape *h, uint32_t c, uint32_t n,
@@ -202,26 +212,38 @@ void stream_fill_data(struct streams *s, const struct shape *h, uint32_t zeros)
 uint32_t stream_travel(struct streams *s, const struct shape *h, uint32_t c, bool drop,
 		       uint32_t *empty)
 {
-	uint32_t count = 0, before = 0;
+	uint32_t count = 0, before = 0, at = 0, block = h->K * h->B;
 
 	*empty = 0;
-	for (uint32_t n = 0; n < h->blocks * h->B; n++) {
-		if (n % h->B == 0) {
+	for (uint32_t i = 0; i < h->blocks * block; i++) {
+		uint32_t n = i / block * h->B + i % h->B, k = i % block / h->B, v = 0;
+
+		if (i % block == 0) {
 			*empty = count > before ? 1 : *empty + 1;
 			before = count;
 		}
-		for (uint32_t k = 0; k < h->K; k++) {
-			uint32_t v = 0;
-
-			if (h->masked && !(*stream_mask_byte(s, h, c, n, k) >> (k & 7) & 1))
-				continue;
-			if (drop)
-				memcpy(&v, stream_element(s, h, c, n, k), h->es);
-			count += !drop || (v << (h->es == 2 ? 17 : 1)) != 0;
-		}
+		if (h->masked && !(*stream_mask_byte(s, h, c, n, k) >> (k & 7) & 1))
+			continue;
+		if (drop)
+			memcpy(&v,
+			       h->len ? stream_element(s, h, c, 0, at)
+				      : stream_element(s, h, c, n, k),
+			       h->es);
+		at++;
+		count += !drop || (v << (h->es == 2 ? 17 : 1)) != 0;
 	}
 	*empty = count > before ? 0 : *empty;
 	return count;
+}
+
+void stream_shorten(struct streams *s, struct shape *h, const uint32_t *count)
+{
+	uint32_t most = 1;
+
+	for (uint32_t c = 0; c < h->cols; c++)
+		most = count[c] > most ? count[c] : most;
+	if (h->len && rng_chance(s->t.r, 80))
+		h->len = round8(most * h->es);
 }
 
 void stream_shape(struct rng *r, struct shape *h)
@@ -271,6 +293,8 @@ struct wse_sqe stream_sqe(struct streams *s, uint8_t op, const struct shape *h, 
 	};
 
 	put_area(&q, &h->data);
+	q.len = h->len;
+	q.flags |= h->len ? WSE_SQF_LINEAR : 0;
 	if (h->masked) {
 		q.flags |= WSE_SQF_MASKED;
 		q.mask = h->mask.buf;

@@ -20,7 +20,8 @@ struct broken {
 /* Whether any element between byte from and byte to of the operand is sent. */
 static bool needed(struct broken *b, const struct shape *h, bool mask, uint32_t from, uint32_t to)
 {
-	for (uint32_t c = 0; c < h->cols; c++) {
+	for (uint32_t c = 0, i; c < h->cols; c++) {
+		i = 0; /* LINEAR: element of the run */
 		for (uint32_t n = 0; n < h->blocks * h->B; n++) {
 			uint32_t row = mask ? n * h->rstride + c * h->mcstride
 					    : n * h->lstride + c * h->cstride;
@@ -31,7 +32,11 @@ static bool needed(struct broken *b, const struct shape *h, bool mask, uint32_t 
 						       ? 0xff
 						       : *stream_mask_byte(&b->s, h, c, n, k);
 
-				if (at >= from && at < to && bits >> (k & 7) & 1)
+				if (!(bits >> (k & 7) & 1))
+					continue;
+				if (!mask && h->len)
+					at = c * h->cstride + i++ * h->es;
+				if (at >= from && at < to)
 					return true;
 			}
 		}
@@ -146,10 +151,13 @@ static void stream_broken(struct broken *b, bool in)
 	if (!in)
 		ls_open(p, low, b->s.low);
 	q = stream_sqe(&b->s, in ? WSE_OP_STREAM_IN : WSE_OP_STREAM_OUT, &h, col0, color);
-	if (in && index_only)
+	if (in && index_only) {
 		q.flags |= WSE_SQF_INDEX_ONLY;
-	else if (in && rng_chance(t->r, 20))
+		q.flags &= (uint8_t)~WSE_SQF_LINEAR;
+		q.len = 0;
+	} else if (in && rng_chance(t->r, 20)) {
 		q.flags |= WSE_SQF_DROP_ZERO;
+	}
 	p->cmd[p->ncmds].queue = in ? 2 : 3;
 	p->cmd[p->ncmds++].sqe = q;
 	for (uint32_t c = 0; c < h.cols; c++) {

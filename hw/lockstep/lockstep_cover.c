@@ -88,6 +88,8 @@ static void cover_stream(struct ls_cover *v, const struct wse_sqe *s)
 	v->operand[out][4] += s->kcol == 16384;
 	v->operand[out][5] += s->nline > 16;
 	v->operand[out][6] += s->off >> 32 != 0;
+	if (s->flags & WSE_SQF_LINEAR)
+		v->operand[out][s->flags & WSE_SQF_MASKED ? 8 : 7]++;
 }
 
 /* What part of a command is missing: data, a list entry, the end of its one piece; or the mask's */
@@ -315,7 +317,9 @@ static void streams(const struct ls_cover *v, struct table *t)
 					      "mask's list",
 					      "KCOL 16384",
 					      "NLINE > 16",
-					      "OFF of more than 32 bits"};
+					      "OFF of more than 32 bits",
+					      "LINEAR",
+					      "LINEAR MASKED"};
 	char name[80];
 
 	group(t, "streams that ended well");

@@ -60,6 +60,7 @@ static bool drain(struct streams *s, const struct shape *in, const uint32_t *cou
 		return false;
 	for (uint32_t c = 0; h.masked && c < h.cols; c++)
 		stream_fill_mask_count(s, &h, c, count[c]);
+	stream_shorten(s, &h, count);
 	q = stream_sqe(s, WSE_OP_STREAM_OUT, &h, col0, color);
 	add(s, s->out, &q);
 	return true;
@@ -136,7 +137,8 @@ bool stream_phase(struct streams *s)
 {
 	struct tile *t = &s->t;
 	struct rng *r = t->r;
-	uint32_t col0 = rng_below(r, t->p->cols), color, color2, count[TILE_CORES];
+	uint32_t col0 = rng_below(r, t->p->cols), color, color2, count[TILE_CORES],
+		 picked[TILE_CORES];
 	struct shape h = {.cols = rng_range(r, 1, t->p->cols - col0), .etype = rng_below(r, 3)};
 	enum mode mode = (enum mode)rng_below(r, 3);
 	bool drop = rng_chance(r, 25), index_only = !drop && rng_chance(r, 15), until_end, taps;
@@ -155,6 +157,7 @@ bool stream_phase(struct streams *s)
 	for (uint32_t c = 0; c < h.cols; c++) {
 		uint32_t empty;
 
+		picked[c] = stream_travel(s, &h, c, false, &empty);
 		count[c] = stream_travel(s, &h, c, drop, &empty);
 		/* the stream-out ends with the last element: the port holds only so many ENDs */
 		if (mode == THROUGH && h.etype != WSE_ETYPE_RAW32 && empty >= WSE_CHAN_DEPTH)
@@ -165,10 +168,13 @@ bool stream_phase(struct streams *s)
 	until_end = h.etype != WSE_ETYPE_RAW32 && (h.blocks > 1 || rng_chance(r, 60));
 	if (mode != SUM && !drain(s, &h, count, col0, mode == PASS ? color2 : color))
 		return false;
+	stream_shorten(s, &h, picked);
 	q = stream_sqe(s, WSE_OP_STREAM_IN, &h, col0, color);
 	if (drop)
 		q.flags |= WSE_SQF_DROP_ZERO;
 	if (index_only) {
+		q.flags &= (uint8_t)~WSE_SQF_LINEAR;
+		q.len = 0;
 		q.flags |= WSE_SQF_INDEX_ONLY;
 		q.buf = STREAM_NOWHERE;
 	}

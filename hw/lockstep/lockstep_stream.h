@@ -32,6 +32,7 @@ struct streams {
 struct shape {
 	uint32_t cols, blocks, B, K, etype, es;
 	uint32_t lstride, cstride, rstride, mcstride;
+	uint32_t len; /* LINEAR: bytes of a column's run, else 0 */
 	bool masked;
 	struct area data, mask;
 };
@@ -42,7 +43,10 @@ bool stream_mask_area(struct streams *s, struct shape *h);
 /* Bytes from an operand's first to behind its last. */
 uint32_t stream_data_extent(const struct shape *h);
 uint32_t stream_mask_extent(const struct shape *h);
-/* Element k of row n of column c, and the byte with its mask bit, in the program's memory. */
+/*
+ * Element k of row n of column c, LINEAR: element n * K + k of its run, and the byte with the mask
+ * bit of (n, k), in the program's memory.
+ */
 uint8_t *stream_element(struct streams *s, const struct shape *h, uint32_t c, uint32_t n,
 			uint32_t k);
 uint8_t *stream_mask_byte(struct streams *s, const struct shape *h, uint32_t c, uint32_t n,
@@ -51,6 +55,8 @@ uint8_t *stream_mask_byte(struct streams *s, const struct shape *h, uint32_t c, 
 void stream_fill_mask(struct streams *s, const struct shape *h);
 /* Exactly count bits of a column's mask, at random places. */
 void stream_fill_mask_count(struct streams *s, const struct shape *h, uint32_t c, uint32_t count);
+/* LINEAR: the run ends, mostly, behind the count of elements of the fullest column. */
+void stream_shorten(struct streams *s, struct shape *h, const uint32_t *count);
 /* Numbers that no rounding turns into zero, and zeros, so that the number sent is known. */
 void stream_fill_data(struct streams *s, const struct shape *h, uint32_t zeros);
 /* Number of data wavelets of a column, and of blocks behind the last of them. */

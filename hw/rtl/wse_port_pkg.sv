@@ -11,12 +11,12 @@ package wse_port_pkg;
 
   // the members of an entry that describe a command's host memory
   typedef struct packed {
-    logic        direct, masked, mask_direct;
+    logic        direct, masked, mask_direct, linear;
     logic [2:0]  nfeat;
     logic [4:0]  pshift, mshift, color;
     logic [7:0]  etype;
     logic [15:0] kcol, cols, col0;
-    logic [31:0] nline, lstride, cstride, rstride, mcstride;
+    logic [31:0] len, nline, lstride, cstride, rstride, mcstride;
     logic [63:0] buf_addr, off, mask, moff;
   } cmd_t;
 

@@ -10,7 +10,7 @@ package wse_regs_pkg;
   localparam logic [31:0] PCI_CLASS                  = 32'h120000;  // processing accelerator
   localparam logic [31:0] MAGIC                      = 32'h31455357;  // register MAGIC: the bytes "WSE1"
   localparam logic [31:0] ABI_MAJOR                  = 32'h1;  // layers with different majors refuse each other
-  localparam logic [31:0] ABI_MINOR                  = 32'h3;  // raised when something is added (1: MIDX, DOTX; 2: CNT_SEL, the counters of cores, links and queues; 3: DB.MORE)
+  localparam logic [31:0] ABI_MINOR                  = 32'h4;  // raised when something is added (1: MIDX, DOTX; 2: CNT_SEL, the counters of cores, links and queues; 3: DB.MORE; 4: SQF_LINEAR)
   localparam logic [31:0] BAR0_SIZE                  = 32'h10000;  // bytes of BAR0
   localparam logic [31:0] SRAM_BASE                  = 32'h80000000;  // where a core sees its SRAM (as on Spike and QEMU: null traps)
   localparam logic [31:0] SRAM_BYTES                 = 32'hc000;  // 48 KiB, code included
@@ -64,6 +64,8 @@ package wse_regs_pkg;
   localparam int unsigned FEATURES_HOSTFP_HI = 3;  // built with host floating point in place of gates
   localparam int unsigned FEATURES_BCAST_DIM_LO = 4;
   localparam int unsigned FEATURES_BCAST_DIM_HI = 4;  // BROADCAST goes along rows or columns alone, too: one of CSTRIDE and RSTRIDE may be other than 0 (ABI 1.3)
+  localparam int unsigned FEATURES_LINEAR_LO = 5;
+  localparam int unsigned FEATURES_LINEAR_HI = 5;  // streams may have SQF_LINEAR (ABI 1.4)
   localparam int unsigned FEATURES_GROUP_LO = 16;
   localparam int unsigned FEATURES_GROUP_HI = 31;  // columns of a port group, which has a bus of its own to the host's memory (ABI 1.3); 0: one bus for all columns
   localparam logic [31:0] REG_CTRL                   = 32'h18;  // control
@@ -211,9 +213,9 @@ package wse_regs_pkg;
   localparam int unsigned SQE_mask_OFF = 40;  // 1 x 64 bits: page list of the mask bitmap, or bus address with MASK_DIRECT
   localparam int unsigned SQE_moff_OFF = 48;  // 1 x 64 bits: byte offset into the mask buffer
   localparam int unsigned SQE_sram_OFF = 56;  // 1 x 32 bits: COPY: SRAM offset of the first line; START: entry address (absolute)
-  localparam int unsigned SQE_len_OFF = 60;  // 1 x 32 bits: COPY: bytes of a line
+  localparam int unsigned SQE_len_OFF = 60;  // 1 x 32 bits: COPY: bytes of a line; STREAM with LINEAR: bytes of a column's run
   localparam int unsigned SQE_nline_OFF = 64;  // 1 x 32 bits: COPY: lines; STREAM: blocks
-  localparam int unsigned SQE_lstride_OFF = 68;  // 1 x 32 bits: COPY: bytes between lines in host memory; STREAM: bytes between feature rows n
+  localparam int unsigned SQE_lstride_OFF = 68;  // 1 x 32 bits: COPY: bytes between lines in host memory; STREAM: bytes between feature rows n (0 with LINEAR)
   localparam int unsigned SQE_sstride_OFF = 72;  // 1 x 32 bits: COPY: bytes between lines in SRAM
   localparam int unsigned SQE_cstride_OFF = 76;  // 1 x 32 bits: COPY, STREAM: bytes from one column of cores to the next in host memory
   localparam int unsigned SQE_rstride_OFF = 80;  // 1 x 32 bits: COPY: bytes from one row of cores to the next in host memory; STREAM: bytes between mask rows n
@@ -243,6 +245,7 @@ package wse_regs_pkg;
   localparam logic [31:0] SQF_MASKED                 = 32'h8;  // STREAM: only elements whose mask bit is 1 travel
   localparam logic [31:0] SQF_DROP_ZERO              = 32'h10;  // STREAM_IN: elements equal to +0 or -0 are not sent
   localparam logic [31:0] SQF_INDEX_ONLY             = 32'h20;  // STREAM_IN: values are not read, 0 is sent (drives stream DOT)
+  localparam logic [31:0] SQF_LINEAR                 = 32'h40;  // STREAM: a column's elements lie in memory one behind the other as they are sent, those alone that the mask selects (FEATURES.LINEAR)
   localparam logic [31:0] SQF_BOOT                   = 32'h40;  // START: reset the cores of the rectangle first and run from the entry address instead of starting a task
   localparam logic [31:0] SQF_CLOSED                 = 32'h80;  // START: all input of this start is already in the rings, so a tile in which nothing moves any more is a deadlock at once
   // ETYPE: element types in host memory

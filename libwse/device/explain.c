@@ -25,6 +25,7 @@ static void geom_of(const struct drm_wse_info *info, struct wse_geom *g)
 	g->colors = info->colors;
 	g->queues = info->queues;
 	g->bcast_dim = info->features & WSE_FEATURES_BCAST_DIM_MASK;
+	g->linear = info->features & WSE_FEATURES_LINEAR_MASK;
 }
 
 /* -ERANGE of one command: what leaves what. */
@@ -56,11 +57,29 @@ static void range_words(const struct wse_geom *g, const struct drm_wse_cmd *c, u
 			 (unsigned long long)size);
 }
 
+/* of a stream with LINEAR; NULL: nothing of that */
+static const char *linear_words(const struct wse_geom *g, const struct drm_wse_cmd *c)
+{
+	if (!g->linear)
+		return "the device or its driver has no LINEAR streams (FEATURES.LINEAR): leave the "
+		       "flag away and give the rows of the image";
+	if (c->flags & DRM_WSE_CMD_INDEX_ONLY)
+		return "LINEAR names the order of values, and an INDEX_ONLY stream reads none";
+	if (!c->len || c->len & 7)
+		return "len, the bytes of a column's LINEAR run, must be a multiple of 8 and not 0";
+	if (c->lstride)
+		return "a LINEAR stream has no lstride: its blocks lie one behind the other";
+	if (c->etype <= WSE_ETYPE_RAW32 && wse_linear_check(g, c))
+		return "len holds fewer elements than the blocks of a column have";
+	return NULL;
+}
+
 /* -EINVAL of one command: the commonest mistakes by name. */
 static const char *invalid_words(const struct wse_geom *g, const struct drm_wse_cmd *c)
 {
 	bool stream = wse_cmd_is_stream(c),
 	     copy = c->op == WSE_OP_COPY_IN || c->op == WSE_OP_COPY_OUT;
+	const char *words = NULL;
 
 	if (c->op > WSE_OP_FENCE)
 		return "there is no such op";
@@ -89,6 +108,10 @@ static const char *invalid_words(const struct wse_geom *g, const struct drm_wse_
 	if (copy && c->flags & DRM_WSE_CMD_BROADCAST && !g->bcast_dim && (c->cstride || c->rstride))
 		return "a broadcast to this device has no cstride and rstride: every core gets the "
 		       "same";
+	if (stream && c->flags & DRM_WSE_CMD_LINEAR)
+		words = linear_words(g, c);
+	if (words)
+		return words;
 	if (stream && (c->row0 || c->rows))
 		return "a stream has no row0 and rows: it enters or leaves at the edge";
 	if (stream && !wse_etype_bytes(c->etype))

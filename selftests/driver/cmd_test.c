@@ -17,9 +17,10 @@ static const struct wse_geom geom = {
 	.colors = WSE_NCOLORS,
 	.queues = 2,
 	.bcast_dim = true,
+	.linear = true,
 };
 
-/* a device without FEATURES.BCAST_DIM */
+/* a device without FEATURES.BCAST_DIM and FEATURES.LINEAR */
 static const struct wse_geom old = {
 	.rows = 4,
 	.cols = 6,
@@ -263,6 +264,65 @@ static int values_refused(void)
 	return !bad;
 }
 
+static int linear_refused(void)
+{
+	static const unsigned int ops[] = { WSE_OP_STREAM_IN, WSE_OP_STREAM_OUT };
+	struct drm_wse_cmd c, m;
+	unsigned int i, bad = 0;
+
+	for (i = 0; i < 2; i++) {
+		m = good(ops[i]); /* 3 blocks of 2 features of 37 elements on 3 columns */
+		m.lstride = 0;
+		m.flags |= DRM_WSE_CMD_LINEAR;
+		m.len = 8;
+		bad += check(&m) != 0; /* what the mask selects the device looks at */
+		bad += wse_cmd_check(&old, &m, BO_SIZE, MASK_SIZE) != -EINVAL;
+		c = m;
+		c.len = 0;
+		bad += check(&c) != -EINVAL;
+		c.len = 12;
+		bad += check(&c) != -EINVAL;
+		c = m;
+		c.lstride = 8;
+		bad += check(&c) != -EINVAL;
+		c = m;
+		c.flags &= ~DRM_WSE_CMD_LINEAR;
+		bad += check(&c) != -EINVAL; /* a len without LINEAR */
+		c = m;
+		/* the last column's run ends with the buffer */
+		c.off = BO_SIZE - 2 * c.cstride - 8;
+		bad += check(&c) != 0;
+		c.off += 8;
+		bad += check(&c) != -ERANGE;
+		c = m;
+		c.len = 0xfffffff8;
+		bad += check(&c) != -ERANGE;
+		c = m;
+		c.off = -8ull;
+		bad += check(&c) != -ERANGE;
+		c = m; /* without a mask all elements have to fit */
+		c.flags &= ~DRM_WSE_CMD_MASKED;
+		c.mask_bo = c.moff = c.rstride = c.mcstride = 0;
+		c.len = 448;
+		bad += check(&c) != 0; /* 444 bytes */
+		c.len = 440;
+		bad += check(&c) != -EINVAL;
+		c.etype = WSE_ETYPE_FP32;
+		c.len = 888;
+		bad += check(&c) != 0;
+		c.len = 880;
+		bad += check(&c) != -EINVAL;
+		c.nline = 0xffffffff;
+		c.kcol = WSE_STREAM_KMAX;
+		bad += check(&c) != -EINVAL; /* more than 32 bits */
+	}
+	c = m;
+	c.op = WSE_OP_STREAM_IN;
+	c.flags |= DRM_WSE_CMD_INDEX_ONLY;
+	bad += check(&c) != -EINVAL;
+	return !bad;
+}
+
 static int fences_refused(void)
 {
 	struct drm_wse_cmd c[3] = { good(WSE_OP_NOP), good(WSE_OP_NOP), good(WSE_OP_FENCE) };
@@ -469,6 +529,7 @@ int main(void)
 	}
 	report(flags_refused(), "every flag is refused but those of the op");
 	report(values_refused(), "impossible values, rectangles and ranges are refused");
+	report(linear_refused(), "LINEAR streams: runs, lengths, devices that have none");
 	report(fences_refused(),
 	       "fences name an earlier command of another queue, or another queue");
 	report(extents_exact(), "extents equal 128-bit arithmetic");

@@ -67,8 +67,12 @@ static struct drm_wse_cmd good_stream(struct fuzz_worker *w, struct fuzz_file *f
 {
 	const struct drm_wse_info *info = &fuzz_info[f->dev];
 
+	bool linear = info->features & WSE_FEATURES_LINEAR_MASK && percent(&w->rng, 30);
+
 	return (struct drm_wse_cmd){
 		.op = WSE_OP_STREAM_IN + below(&w->rng, 2),
+		.flags = linear ? DRM_WSE_CMD_LINEAR : 0,
+		.len = linear ? 64 : 0, /* 16 elements of 4 bytes */
 		.bo = f->bo[below(&w->rng, f->nbo)].handle,
 		.color = below(&w->rng, info->colors),
 		.budget = 1000 + below(&w->rng, 10000),

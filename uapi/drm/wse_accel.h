@@ -28,7 +28,7 @@ extern "C" {
  * 1.2	DRM_IOCTL_WSE_COUNTERS; DRM_WSE_CMD_BROADCAST with one stride
  */
 #define WSE_UAPI_MAJOR	1
-#define WSE_UAPI_MINOR	2
+#define WSE_UAPI_MINOR	3
 
 #define DRM_WSE_QUERY		0x00	/* properties of device and driver */
 #define DRM_WSE_BO_CREATE	0x01	/* a buffer */
@@ -227,6 +227,12 @@ struct drm_wse_sync {
  * A BROADCAST has cstride and rstride 0, and every core gets the same lines. Since 1.2, where
  * info.features has BCAST_DIM, one of them may be other than 0: with cstride all rows of a column
  * get the same lines, with rstride all columns of a row.
+ *
+ * LINEAR, since 1.3 and where info.features has LINEAR: a column's elements lie one behind the
+ * other in the order in which they are sent, with MASKED those alone that the mask selects. The
+ * run of column c is len bytes at off + c * cstride, lstride is 0, and the device goes no further:
+ * without MASKED all elements fit, with it a column that has more waits until the budget ends.
+ * LINEAR excludes INDEX_ONLY.
  */
 struct drm_wse_cmd {
 	__u32 op;
@@ -243,7 +249,7 @@ struct drm_wse_cmd {
 	__u16 rows;		/* copies, START */
 	__u16 cols;		/* copies, START, streams */
 	__u32 sram;		/* copies: SRAM offset; START: entry address (absolute) */
-	__u32 len;		/* copies: bytes of a line */
+	__u32 len;		/* copies: bytes of a line; LINEAR: bytes of a column's run */
 	__u32 nline;		/* copies: lines; streams: blocks */
 	__u32 lstride;		/* host memory: bytes between lines, or feature rows */
 	__u32 sstride;		/* copies: bytes between lines in SRAM */
@@ -265,6 +271,7 @@ struct drm_wse_cmd {
 #define DRM_WSE_CMD_INDEX_ONLY	(1 << 3)	/* STREAM_IN: sends 0 and reads no memory */
 #define DRM_WSE_CMD_BOOT	(1 << 4)	/* START: reset the cores and run from the entry */
 #define DRM_WSE_CMD_CLOSED	(1 << 5)	/* START: no later submit has input of it */
+#define DRM_WSE_CMD_LINEAR	(1 << 6)	/* streams: elements lie as they are sent */
 #define DRM_WSE_WAIT_QUEUE	0xffffffffu	/* wait_cmd of a FENCE */
 
 /*

@@ -43,6 +43,7 @@ struct wse_geom {
 	__u32 colors;
 	__u32 queues; /* I/O queues, numbered from 1 */
 	bool bcast_dim; /* FEATURES.BCAST_DIM: a broadcast may have one stride */
+	bool linear; /* FEATURES.LINEAR: streams may have DRM_WSE_CMD_LINEAR */
 };
 
 /* A buffer as the device sees it. */
@@ -117,6 +118,9 @@ static inline bool wse_extend(__u64 *end, __u64 n, __u64 stride)
 static inline bool wse_cmd_end(const struct drm_wse_cmd *c, __u64 *end)
 {
 	*end = c->off;
+	if (wse_cmd_is_stream(c) && c->flags & DRM_WSE_CMD_LINEAR)
+		return __builtin_add_overflow(*end, (__u64)c->len, end) ||
+		       wse_extend(end, c->cols, c->cstride);
 	if (wse_cmd_is_stream(c))
 		return __builtin_add_overflow(*end, (__u64)c->kcol * wse_etype_bytes(c->etype),
 					      end) ||
@@ -171,10 +175,26 @@ static inline int wse_copy_check(const struct wse_geom *g, const struct drm_wse_
 	return 0;
 }
 
+/*
+ * LINEAR streams: a run of len bytes for each column. Without a mask all elements have to fit; how
+ * many a mask selects the device alone learns, and it goes no further than len.
+ */
+static inline int wse_linear_check(const struct wse_geom *g, const struct drm_wse_cmd *c)
+{
+	__u64 all;
+
+	if (!g->linear || c->flags & DRM_WSE_CMD_INDEX_ONLY || !c->len || c->len & 7 || c->lstride)
+		return -EINVAL;
+	if (__builtin_mul_overflow((__u64)c->nline * c->nfeat,
+				   (__u64)c->kcol * wse_etype_bytes(c->etype), &all))
+		return -EINVAL;
+	return !(c->flags & DRM_WSE_CMD_MASKED) && all > c->len ? -EINVAL : 0;
+}
+
 static inline int wse_stream_check(const struct wse_geom *g, const struct drm_wse_cmd *c,
 				   __u64 bo_size, __u64 mask_size)
 {
-	__u32 flags = DRM_WSE_CMD_MASKED, bytes = wse_etype_bytes(c->etype);
+	__u32 flags = DRM_WSE_CMD_MASKED | DRM_WSE_CMD_LINEAR, bytes = wse_etype_bytes(c->etype);
 	__u64 end;
 
 	if (c->op == WSE_OP_STREAM_IN)
@@ -183,7 +203,9 @@ static inline int wse_stream_check(const struct wse_geom *g, const struct drm_ws
 		return -EINVAL;
 	if (c->flags & DRM_WSE_CMD_DROP_ZERO && c->flags & DRM_WSE_CMD_INDEX_ONLY)
 		return -EINVAL;
-	if (c->row0 || c->rows || c->sram || c->len || c->sstride)
+	if (c->row0 || c->rows || c->sram || c->sstride)
+		return -EINVAL;
+	if (c->flags & DRM_WSE_CMD_LINEAR ? wse_linear_check(g, c) : c->len != 0)
 		return -EINVAL;
 	if (!bytes || (c->nfeat != 1 && c->nfeat != 2 && c->nfeat != 4) ||
 	    (c->etype == WSE_ETYPE_RAW32 && c->nfeat != 1))
@@ -313,6 +335,7 @@ static inline __u8 wse_sqe_flags(__u32 flags)
 	       (flags & DRM_WSE_CMD_MASKED ? WSE_SQF_MASKED : 0) |
 	       (flags & DRM_WSE_CMD_DROP_ZERO ? WSE_SQF_DROP_ZERO : 0) |
 	       (flags & DRM_WSE_CMD_INDEX_ONLY ? WSE_SQF_INDEX_ONLY : 0) |
+	       (flags & DRM_WSE_CMD_LINEAR ? WSE_SQF_LINEAR : 0) |
 	       (flags & DRM_WSE_CMD_BOOT ? WSE_SQF_BOOT : 0) |
 	       (flags & DRM_WSE_CMD_CLOSED ? WSE_SQF_CLOSED : 0);
 }

@@ -185,6 +185,7 @@ module wse_bar #(
           wse_regs_pkg::REG_FEATURES:
             d = 32'(GROUP) << wse_regs_pkg::FEATURES_GROUP_LO |
                 32'd1 << wse_regs_pkg::FEATURES_BCAST_DIM_LO |
+                32'd1 << wse_regs_pkg::FEATURES_LINEAR_LO |
                 32'(HOSTFP) << wse_regs_pkg::FEATURES_HOSTFP_LO;
           wse_regs_pkg::REG_CTRL: d = 32'(en);
           wse_regs_pkg::REG_STATUS:

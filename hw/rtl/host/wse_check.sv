@@ -74,7 +74,7 @@ module wse_check #(
   logic [NM-1:0] present, named, wrong, pick;
   logic [7:0]    okflags;
   logic          copy, stream, start, scrub, known;
-  logic          direct, mdirect, masked, index_only, bcast, raw32;
+  logic          direct, mdirect, masked, index_only, bcast, raw32, linear;
   logic [63:0]   sram_end;
   logic [16:0]   entries;
   logic          bad_rect, bad_addr;
@@ -96,6 +96,7 @@ module wse_check #(
       masked = |(flags & 8'(wse_regs_pkg::SQF_MASKED));
       index_only = |(flags & 8'(wse_regs_pkg::SQF_INDEX_ONLY));
       bcast = |(flags & 8'(wse_regs_pkg::SQF_BROADCAST));
+      linear = stream && |(flags & 8'(wse_regs_pkg::SQF_LINEAR));
       raw32 = etype == 8'(wse_regs_pkg::ETYPE_RAW32);
 
       // the members and flags that an opcode names
@@ -112,9 +113,9 @@ module wse_check #(
         wse_regs_pkg::OP_STREAM_IN, wse_regs_pkg::OP_STREAM_OUT: begin
           named = M_PSHIFT | M_MSHIFT | M_COL0 | M_COLS | M_COLOR | M_ETYPE | M_BUDGET | M_BUFA |
           M_OFF | M_MASK |
-                  M_MOFF | Strides | M_KCOL | M_NFEAT | M_MCSTRIDE;
+                  M_MOFF | Strides | M_KCOL | M_NFEAT | M_MCSTRIDE | (linear ? M_LEN : '0);
           okflags = 8'(wse_regs_pkg::SQF_BUF_DIRECT | wse_regs_pkg::SQF_MASK_DIRECT |
-              wse_regs_pkg::SQF_MASKED) |
+              wse_regs_pkg::SQF_MASKED | wse_regs_pkg::SQF_LINEAR) |
                     (op == 8'(wse_regs_pkg::OP_STREAM_IN) ?
                      8'(wse_regs_pkg::SQF_DROP_ZERO | wse_regs_pkg::SQF_INDEX_ONLY) : 8'd0);
         end
@@ -167,7 +168,10 @@ module wse_check #(
         if (sstride[2:0] != 3'd0) wrong = wrong | M_SSTRIDE;
       end
       if (stream) begin
-        if (index_only && |(flags & 8'(wse_regs_pkg::SQF_DROP_ZERO))) wrong = wrong | M_FLAGS;
+        if (index_only && (linear || |(flags & 8'(wse_regs_pkg::SQF_DROP_ZERO)))) wrong = wrong |
+            M_FLAGS;
+        if (linear && (len == 32'd0 || len[2:0] != 3'd0)) wrong = wrong | M_LEN;
+        if (linear && lstride != 32'd0) wrong = wrong | M_LSTRIDE;
         if (masked && !mdirect && (mshift < ShiftMin || mshift > ShiftMax)) wrong = wrong |
             M_MSHIFT;
         if (color >= 8'(wse_regs_pkg::NCOLORS)) wrong = wrong | M_COLOR;

@@ -15,6 +15,7 @@ module wse_cmd (
           cmd_o.direct <= |(ld_word_i[15:8] & 8'(wse_regs_pkg::SQF_BUF_DIRECT));
           cmd_o.masked <= |(ld_word_i[15:8] & 8'(wse_regs_pkg::SQF_MASKED));
           cmd_o.mask_direct <= |(ld_word_i[15:8] & 8'(wse_regs_pkg::SQF_MASK_DIRECT));
+          cmd_o.linear <= |(ld_word_i[15:8] & 8'(wse_regs_pkg::SQF_LINEAR));
           cmd_o.pshift <= ld_word_i[36:32];
           cmd_o.mshift <= ld_word_i[44:40];
         end
@@ -28,6 +29,7 @@ module wse_cmd (
         4'd4: cmd_o.off <= ld_word_i;
         4'd5: cmd_o.mask <= ld_word_i;
         4'd6: cmd_o.moff <= ld_word_i;
+        4'd7: cmd_o.len <= ld_word_i[63:32];
         4'd8: begin
           cmd_o.nline <= ld_word_i[31:0];
           cmd_o.lstride <= ld_word_i[63:32];

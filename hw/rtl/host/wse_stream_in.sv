@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Executor of STREAM_IN with the north ports. For every column and feature of the block it keeps a
 // ring of Words words of 8 bytes filled from host memory; a port takes element after element out of
-// its rings, k by k and feature by feature, and sends it as a wavelet while the router has room.
+// its rings, k by k and feature by feature, and sends it as a wavelet while the router has room. A
+// LINEAR stream has one ring a column, that of feature 0: its run is the elements as they are sent.
 
 module wse_stream_in #(
   parameter int unsigned COLS = 4
@@ -61,7 +62,7 @@ module wse_stream_in #(
   logic [4:0]  f_room [N];                      // words free
   logic [3:0]  f_wp [N];
   logic [63:0] f_row [N];                       // offset of the run
-  logic [31:0] f_blk [N];
+  logic [31:0] f_blk [N];                       // block; LINEAR: words asked for
   logic [15:0] f_w [N];                         // word of the run to be asked for
   logic [4:0]  r_have [N];                      // words arrived
   logic [3:0]  r_rp [N];
@@ -72,6 +73,7 @@ module wse_stream_in #(
   logic [31:0] p_blk [COLS];
   logic [15:0] p_k [COLS];
   logic [2:0]  p_f [COLS];
+  logic [1:0]  p_e [COLS];                      // LINEAR: element of the ring's word
   logic        p_end [COLS];                    // only the END of this block is left
   logic [COLS-1:0] p_run;
   logic [2:0]  cr [24*COLS];                    // credits {column, color}
@@ -80,9 +82,10 @@ module wse_stream_in #(
   logic [64*N-1:0] m_word;
   logic         m_stop;
 
-  logic        hit, fill, found, take;
+  logic        hit, fill, found, take, each;
   logic [63:0] off, addr, entry;
-  logic [15:0] waiting;
+  logic [31:0] f_end;
+  logic [15:0] waiting, kk;
   logic [5:0]  n;
   logic [IW-1:0] ix;
   logic        in_valid;                        // this cycle's word, its place
@@ -159,6 +162,7 @@ module wse_stream_in #(
         rd_out = '0;
         run_words = cmd.etype == 8'(wse_regs_pkg::ETYPE_BF16) ? 16'((32'(cmd.kcol) + 32'd3) >> 2) :
                                                                 16'((32'(cmd.kcol) + 32'd1) >> 1);
+        f_end = cmd.linear ? {3'd0, cmd.len[31:3]} : cmd.nline;
         for (i = 0; i < N; i++) begin
           f_room[i] = Words;
           f_wp[i] = '0;
@@ -174,6 +178,7 @@ module wse_stream_in #(
           p_blk[c] = '0;
           p_k[c] = '0;
           p_f[c] = '0;
+          p_e[c] = '0;
           p_end[c] = 1'b0;
           p_run[c] = 16'(c) + c0_i - cmd.col0 < cmd.cols;
         end
@@ -219,24 +224,40 @@ module wse_stream_in #(
               ready = '0;
               want = '0;
               for (f = 0; f < 4; f++) begin
-                ix = IW'(4 * c + f);
+                ix = cmd.linear ? IW'(4 * c) : IW'(4 * c + f);
+                kk = cmd.linear ? 16'(p_e[c]) : p_k[c];
                 at = {ix, r_rp[ix]};
                 v[f] = index_only ? 32'd0 :
-                    element(in_valid && in_at == at ? rd_data_i : ring[at], p_k[c]);
-                ready[f] = (index_only || r_have[ix] != 5'd0) &&
-                    (!cmd.masked || (m_valid[ix] && !m_pop[ix]));
+                    element(in_valid && in_at == at ? rd_data_i : ring[at], kk);
+                ready[f] = index_only || cmd.linear || r_have[ix] != 5'd0;
+                ix = IW'(4 * c + f);
+                ready[f] = ready[f] && (!cmd.masked || (m_valid[ix] && !m_pop[ix]));
                 want[f] = (!cmd.masked || m_word[{ix, p_k[c][5:0]}]) &&
-                    !(dropz && v[f][30:0] == 31'd0) &&
+                    (cmd.linear || !(dropz && v[f][30:0] == 31'd0)) &&
                           f >= 32'(p_f[c]) && f < 32'(cmd.nfeat);
               end
               pick = want[0] ? 3'd0 : want[1] ? 3'd1 : want[2] ? 3'd2 : want[3] ? 3'd3 : 3'd4;
-              take = &(ready | ~((4'd1 << cmd.nfeat) - 4'd1));
+              ix = IW'(4 * c);
+              take = &(ready | ~((4'd1 << cmd.nfeat) - 4'd1)) &&
+                     (!cmd.linear || pick == 3'd4 || r_have[ix] != 5'd0);
               if (take && pick != 3'd4) begin
                 val = v[pick[1:0]];
-                nh_d[7*c +: 7] = {2'b10, color_o};
-                nd_d[32*c +: 32] = cmd.etype == 8'(wse_regs_pkg::ETYPE_RAW32) ? val :
-                    val | {16'd0, pick[1:0], p_k[c][13:0]};
-                cr[24*c + 32'(color_o)] = cr[24*c + 32'(color_o)] - 3'd1;
+                if (!(cmd.linear && dropz && val[30:0] == 31'd0)) begin
+                  nh_d[7*c +: 7] = {2'b10, color_o};
+                  nd_d[32*c +: 32] = cmd.etype == 8'(wse_regs_pkg::ETYPE_RAW32) ? val :
+                      val | {16'd0, pick[1:0], p_k[c][13:0]};
+                  cr[24*c + 32'(color_o)] = cr[24*c + 32'(color_o)] - 3'd1;
+                end
+                if (cmd.linear) begin
+                  each = p_e[c] == 2'd3 ||
+                      (p_e[c][0] && cmd.etype != 8'(wse_regs_pkg::ETYPE_BF16));
+                  p_e[c] = each ? 2'd0 : p_e[c] + 2'd1;
+                  if (each) begin
+                    r_rp[ix] = r_rp[ix] + 4'd1;
+                    r_have[ix] = r_have[ix] - 5'd1;
+                    f_room[ix] = f_room[ix] + 5'd1;
+                  end
+                end
                 moved_o <= 1'b1;
                 p_f[c] = pick + 3'd1;
                 want[pick[1:0]] = 1'b0;
@@ -248,7 +269,7 @@ module wse_stream_in #(
                 for (f = 0; f < 4; f++) begin
                   ix = IW'(4 * c + f);
                   if (f < 32'(cmd.nfeat)) begin
-                    if (wpop && !index_only) begin
+                    if (wpop && !index_only && !cmd.linear) begin
                       r_rp[ix] = r_rp[ix] + 4'd1;
                       r_have[ix] = r_have[ix] - 5'd1;
                       f_room[ix] = f_room[ix] + 5'd1;
@@ -276,11 +297,14 @@ module wse_stream_in #(
         if (d_valid && d_ready) begin
           d_valid <= 1'b0;
         end else if (!d_valid && !page_wait && !fill && !stop && !index_only && !go_i) begin
-          found = f_blk[sel] != cmd.nline && f_room[sel] >= 5'd4 && 3'(sel[1:0]) < cmd.nfeat &&
-                  (16'(sel) >> 2) + c0_i - cmd.col0 < cmd.cols;
+          // a LINEAR run may go on behind the last element that is selected
+          found = f_blk[sel] != f_end && f_room[sel] >= 5'd4 && 3'(sel[1:0]) < cmd.nfeat &&
+                  (16'(sel) >> 2) + c0_i - cmd.col0 < cmd.cols && 1'(p_run >> (sel >> 2));
           if (found) begin
             n = 6'd4;
-            if (16'(n) > run_words - f_w[sel]) n = 6'(run_words - f_w[sel]);
+            if (cmd.linear) begin
+              if (f_end - f_blk[sel] < 32'd4) n = 6'(f_end - f_blk[sel]);
+            end else if (16'(n) > run_words - f_w[sel]) n = 6'(run_words - f_w[sel]);
             if (10'(n) > 10'd512 - {1'b0, addr[11:3]}) n = 6'(10'd512 - {1'b0, addr[11:3]});
             d_valid <= 1'b1;
             d_addr <= hit ? {addr[63:3], 3'b0} : {entry[63:3], 3'b0};
@@ -290,7 +314,10 @@ module wse_stream_in #(
             if (hit) begin
               f_room[sel] = f_room[sel] - 5'(n);
               f_wp[sel] = f_wp[sel] + 4'(n);
-              f_w[sel] = f_w[sel] + 16'(n);
+              if (cmd.linear) begin
+                f_blk[sel] = f_blk[sel] + 32'(n);
+                f_row[sel] = f_row[sel] + {55'd0, n, 3'd0};
+              end else f_w[sel] = f_w[sel] + 16'(n);
               if (f_w[sel] == run_words) begin
                 f_w[sel] = '0;
                 f_blk[sel] = f_blk[sel] + 32'd1;
@@ -298,7 +325,8 @@ module wse_stream_in #(
               end
             end
           end
-          if (!page_wait) sel = sel == IW'(N - 1) ? '0 : sel + IW'(1);
+          if (!page_wait && cmd.linear) sel = sel == IW'(N - 4) ? '0 : sel + IW'(4);
+          else if (!page_wait) sel = sel == IW'(N - 1) ? '0 : sel + IW'(1);
         end
         if (stop && d_valid && !d_ready) d_valid <= 1'b0;
 

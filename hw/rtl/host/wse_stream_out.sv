@@ -2,7 +2,8 @@
 // Executor of STREAM_OUT with the south ports. A port gathers the elements of each feature of the
 // block into a chunk of up to WORDS words that does not cross a boundary of that many; a finished
 // chunk waits in its own bank for the bus, while the next one fills the other. A burst has the
-// chunk's words from the first one that something is in to the last.
+// chunk's words from the first one that something is in to the last. The elements of a LINEAR
+// stream lie one behind the other: a column fills the chunks of feature 0 alone.
 
 module wse_stream_out #(
   parameter int unsigned COLS = 4,
@@ -78,9 +79,10 @@ module wse_stream_out #(
   logic [31:0] p_blk [COLS];
   logic [15:0] p_k [COLS];
   logic [2:0]  p_f [COLS];
+  logic [31:0] p_left [COLS];                   // LINEAR: bytes of the run
   logic [COLS-1:0] p_run;
   // chunk that fills, per {column, feature}
-  logic [63:0] g_row [N];                       // offset of the run
+  logic [63:0] g_row [N];                       // offset of the run; LINEAR: of the next element
   logic [63:0] g_data [2*WORDS*N];                  // {column, feature, bank, word}
   logic [8*WORDS-1:0] g_strb [2*N];
   logic [N-1:0] g_bank;                         // the other bank holds the chunk on its way out
@@ -110,7 +112,7 @@ module wse_stream_out #(
   logic [3:0]  want, ready;
   logic [2:0]  pick;
   logic [1:0]  slot;
-  logic        wlast, close;
+  logic        wlast, close, room;
   logic [6*COLS-1:0] sc_d;                      // credits
   logic [31:0] val;
   logic [15:0] waiting, nk;
@@ -134,6 +136,12 @@ module wse_stream_out #(
   assign color_o = cmd.color;
   assign half = cmd.etype == 8'(wse_regs_pkg::ETYPE_BF16);
   assign {rreq_valid_o, rreq_beats_o, rreq_tag_o} = rreq;
+
+  // does a chunk leave whose feature has all elements of this k? next: where the following one lies
+  function automatic logic leaves(input logic last_k, input logic [31:0] blk,
+                                  input logic [CB-1:0] next);
+    leaves = cmd.linear ? last_k && blk + 32'd1 == cmd.nline : last_k || next == '0;
+  endfunction
 
   always @(posedge clk_i) begin : p_seq
     integer c, f, i;
@@ -180,6 +188,7 @@ module wse_stream_out #(
           p_blk[c] = '0;
           p_k[c] = '0;
           p_f[c] = '0;
+          p_left[c] = cmd.len;
           p_run[c] = 16'(c) + c0_i - cmd.col0 < cmd.cols;
         end
       end
@@ -272,19 +281,23 @@ module wse_stream_out #(
                   f < 32'(cmd.nfeat);
             end
             pick = want[0] ? 3'd0 : want[1] ? 3'd1 : want[2] ? 3'd2 : want[3] ? 3'd3 : 3'd4;
+            // a LINEAR element that ends a chunk waits until the one before has left
+            ix = IW'(4 * c);
+            boff = g_row[ix] + (half ? 64'd2 : 64'd4);
+            room = !cmd.linear || (p_left[c] != 32'd0 && !(o_valid[ix] && boff[CB-1:0] == '0));
             if (q_n[qx] != 3'd0 && q_ctl[4 * c + 32'(slot)][color_o]) begin
               q_rp[qx] = slot + 2'd1;                     // control wavelets carry nothing here
               q_n[qx] = q_n[qx] - 3'd1;
               sc_d[6*c +: 6] = {1'b1, color_o};
               moved_o <= 1'b1;
-            end else if (&ready && (pick == 3'd4 || q_n[qx] != 3'd0)) begin
+            end else if (&ready && (pick == 3'd4 || (q_n[qx] != 3'd0 && room))) begin
               wlast = p_k[c] == cmd.kcol - 16'd1;
               nk = p_k[c] + 16'd1;
               if (pick != 3'd4) begin
-                ix = IW'(4 * c + 32'(pick));
+                ix = cmd.linear ? IW'(4 * c) : IW'(4 * c + 32'(pick));
                 want[pick[1:0]] = 1'b0;
                 val = q_data[{qx, slot}];
-                boff = g_row[ix] + (half ? {47'd0, p_k[c], 1'b0} :
+                boff = g_row[ix] + (cmd.linear ? 64'd0 : half ? {47'd0, p_k[c], 1'b0} :
                                                                             {46'd0, p_k[c], 2'b00});
                 ox = {ix, g_bank[ix]};
                 strb = g_any[ix] ? g_strb[ox] : '0;
@@ -304,6 +317,18 @@ module wse_stream_out #(
                 sc_d[6*c +: 6] = {1'b1, color_o};
                 p_f[c] = pick + 3'd1;
                 moved_o <= 1'b1;
+                if (cmd.linear) begin
+                  g_row[ix] = boff + (half ? 64'd2 : 64'd4);
+                  p_left[c] = p_left[c] - (half ? 32'd2 : 32'd4);
+                  boff = g_row[ix];
+                  if (boff[CB-1:0] == '0) begin
+                    g_bank[ix] = ~g_bank[ix];
+                    o_off[ix] = g_off[ix];
+                    o_last[ix] = g_last[ix];
+                    o_valid[ix] = 1'b1;
+                    g_any[ix] = 1'b0;
+                  end
+                end
               end
               if (want == 4'd0) begin
                 // all elements of this k are here: chunks that end with it leave when their
@@ -312,7 +337,8 @@ module wse_stream_out #(
                 for (f = 0; f < 4; f++) begin
                   ix = IW'(4 * c + f);
                   boff = g_row[ix] + (half ? {47'd0, nk, 1'b0} : {46'd0, nk, 2'b00});
-                  if (f < 32'(cmd.nfeat) && (wlast || boff[CB-1:0] == '0) && g_any[ix]) begin
+                  if (f < 32'(cmd.nfeat) && g_any[ix] &&
+                      leaves(wlast, p_blk[c], boff[CB-1:0])) begin
                     if (o_valid[ix]) close = 1'b0;
                   end
                 end
@@ -320,7 +346,8 @@ module wse_stream_out #(
                   for (f = 0; f < 4; f++) begin
                     ix = IW'(4 * c + f);
                     boff = g_row[ix] + (half ? {47'd0, nk, 1'b0} : {46'd0, nk, 2'b00});
-                    if (f < 32'(cmd.nfeat) && (wlast || boff[CB-1:0] == '0) && g_any[ix]) begin
+                    if (f < 32'(cmd.nfeat) && g_any[ix] &&
+                        leaves(wlast, p_blk[c], boff[CB-1:0])) begin
                       g_bank[ix] = ~g_bank[ix];
                       o_off[ix] = g_off[ix];
                       o_last[ix] = g_last[ix];

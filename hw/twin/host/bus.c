@@ -48,7 +48,8 @@ uint32_t twin_bus_mask_cost(const struct wse_model *m, const struct wse_sqe *s)
 uint32_t twin_bus_in_cost(const struct wse_model *m, const struct wse_sqe *s)
 {
 	uint32_t bytes = s->kcol * (s->etype == WSE_ETYPE_BF16 ? 2u : 4u);
-	uint32_t values = s->flags & WSE_SQF_INDEX_ONLY ? 0 : s->nfeat * run(m, bytes);
+	bool none = s->flags & (WSE_SQF_INDEX_ONLY | WSE_SQF_LINEAR);
+	uint32_t values = none ? 0 : s->nfeat * run(m, bytes);
 
 	return values + twin_bus_mask_cost(m, s);
 }
@@ -58,6 +59,12 @@ uint32_t twin_bus_out_cost(const struct wse_model *m, const struct wse_sqe *s)
 	uint32_t bytes = s->kcol * (s->etype == WSE_ETYPE_BF16 ? 2u : 4u);
 
 	return s->nfeat * (m->cfg.group ? run(m, bytes) : (bytes + 31) / 32 * BUS_CHUNK);
+}
+
+/* whole bursts, however few elements a block has */
+uint32_t twin_bus_run_cost(const struct wse_model *m, uint32_t bytes, bool out)
+{
+	return out && !m->cfg.group ? bytes * BUS_CHUNK / 32 : bytes * BUS_WORD / 8;
 }
 
 static uint64_t later(const struct wse_model *m, uint64_t *free, uint64_t more)

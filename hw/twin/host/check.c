@@ -83,6 +83,7 @@ static bool names(uint8_t op, bool admin, uint32_t *members, uint8_t *flags)
 	case WSE_OP_STREAM_OUT:
 		*members = STREAM;
 		*flags = WSE_SQF_BUF_DIRECT | WSE_SQF_MASK_DIRECT | WSE_SQF_MASKED |
+			 WSE_SQF_LINEAR |
 			 (op == WSE_OP_STREAM_IN ? WSE_SQF_DROP_ZERO | WSE_SQF_INDEX_ONLY : 0);
 		return true;
 	case WSE_OP_START:
@@ -127,10 +128,15 @@ static bool bad_shift(uint8_t shift)
 static uint32_t wrong_stream(const struct wse_sqe *s)
 {
 	bool only = s->flags & WSE_SQF_INDEX_ONLY, masked = s->flags & WSE_SQF_MASKED;
+	bool linear = s->flags & WSE_SQF_LINEAR;
 	uint32_t w = 0;
 
-	if (only && s->flags & WSE_SQF_DROP_ZERO)
+	if (only && s->flags & (WSE_SQF_DROP_ZERO | WSE_SQF_LINEAR))
 		w |= BIT(M_FLAGS);
+	if (linear && (!s->len || s->len & 7))
+		w |= BIT(M_LEN);
+	if (linear && s->lstride)
+		w |= BIT(M_LSTRIDE);
 	if (masked && !(s->flags & WSE_SQF_MASK_DIRECT) && bad_shift(s->mshift))
 		w |= BIT(M_MSHIFT);
 	if (s->color >= WSE_NCOLORS)
@@ -217,6 +223,8 @@ uint16_t twin_check_sqe(const struct wse_model *m, const struct wse_sqe *s, bool
 	*off = 0;
 	if (!names(s->opcode, admin, &named, &flags))
 		return WSE_ST_BAD_OPCODE;
+	if (stream && s->flags & WSE_SQF_LINEAR)
+		named |= BIT(M_LEN);
 	if (s->flags & ~flags)
 		wrong |= BIT(M_FLAGS);
 	for (i = M_FLAGS + 1; i < M_COUNT; i++)

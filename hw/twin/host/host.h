@@ -59,9 +59,16 @@ struct twin_bus {
 	uint64_t in_free, out_free, in, out;
 };
 
+/* a column's elements in the host's memory, LINEAR: places in the buffer */
+struct twin_run {
+	uint64_t at, end;
+	bool over; /* the block has more than there are: the port waits behind the last of them */
+};
+
 struct twin_port_in {	    /* stream-in of a column */
 	struct twin_bus *bus;
-	uint32_t cost; /* of a block on the bus */
+	struct twin_run run;
+	uint32_t cost; /* of a block on the bus; LINEAR: of its masks */
 	bool busy, fresh;   /* fresh: before its first block */
 	uint8_t color;
 	uint16_t age; /* rounds that it has waited */
@@ -78,13 +85,14 @@ struct twin_port_in {	    /* stream-in of a column */
 
 struct twin_port_out { /* stream-out of a column */
 	struct twin_bus *bus;
+	struct twin_run run;
 	uint32_t cost, mask_cost; /* of a block on the bus, out and in */
 	bool busy, fresh;
 	uint8_t color, etype;
 	uint32_t block;
 	uint8_t *data;	 /* [nfeat][kcol] elements */
 	uint8_t *sel;	 /* [nfeat][(kcol + 7) / 8] mask */
-	uint32_t *order; /* selected elements: f * kcol + k */
+	uint32_t *order; /* selected elements: f * kcol + k; LINEAR: 0, 1, ... */
 	uint32_t n, pos;
 	uint8_t dense; /* features when all elements are selected, else 0 */
 	struct twin_chan q[WSE_NCOLORS]; /* south edge port */
@@ -106,6 +114,8 @@ int twin_bus_create(struct wse_model *m);
 struct twin_bus *twin_bus_of(struct wse_model *m, uint32_t col);
 uint32_t twin_bus_in_cost(const struct wse_model *m, const struct wse_sqe *s);
 uint32_t twin_bus_out_cost(const struct wse_model *m, const struct wse_sqe *s);
+/* so many bytes of a LINEAR run */
+uint32_t twin_bus_run_cost(const struct wse_model *m, uint32_t bytes, bool out);
 uint32_t twin_bus_mask_cost(const struct wse_model *m, const struct wse_sqe *s);
 /* cycles of a round that would be t without the buses */
 uint64_t twin_bus_round(struct wse_model *m, uint64_t t);

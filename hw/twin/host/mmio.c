@@ -155,7 +155,8 @@ uint32_t twin_mmio_read(struct wse_model *m, uint32_t offset)
 	case WSE_REG_QUEUES:
 		return __builtin_ctz(WSE_MAX_DEPTH) << WSE_QUEUES_DEPTH_LOG2_SHIFT | TWIN_NQ;
 	case WSE_REG_FEATURES:
-		return m->cfg.group << WSE_FEATURES_GROUP_SHIFT | WSE_FEATURES_BCAST_DIM_MASK;
+		return m->cfg.group << WSE_FEATURES_GROUP_SHIFT | WSE_FEATURES_BCAST_DIM_MASK |
+		       WSE_FEATURES_LINEAR_MASK;
 	case WSE_REG_CTRL:
 		return m->ctrl_en;
 	case WSE_REG_STATUS:

@@ -201,6 +201,55 @@ static void pack_selected(const struct wse_sqe *s, struct twin_port_in *p,
 	p->n = n;
 }
 
+static void open_run(struct twin_run *run, const struct wse_sqe *s, uint32_t col)
+{
+	uint64_t at = s->off + (uint64_t)col * s->cstride;
+
+	*run = (struct twin_run){.at = at, .end = at + s->len};
+}
+
+/* of n elements of the next block those that the run still has */
+static uint32_t rest_of_run(struct twin_run *run, uint32_t n, uint32_t size)
+{
+	uint64_t left = (run->end - run->at) / size;
+
+	run->over = n > left;
+	return run->over ? (uint32_t)left : n;
+}
+
+/* LINEAR: the selected elements of a block lie as they are sent; v: room for them */
+static int load_linear(struct wse_model *m, struct twin_job *j, uint32_t col,
+		       struct twin_port_in *p, uint32_t *v, uint8_t *mask)
+{
+	const struct wse_sqe *s = &j->sqe;
+	struct shape sh = shape_of(s);
+	const uint16_t *h = (const uint16_t *)(const void *)v;
+	uint32_t bytes = (sh.k + 7) / 8, n = 0, x;
+	bool drop = s->flags & WSE_SQF_DROP_ZERO, raw = s->etype == WSE_ETYPE_RAW32;
+	int err = load_masks(m, j, col, p->block, mask);
+
+	for (uint32_t k = 0; k < sh.k && !err; k++)
+		for (uint32_t f = 0; f < sh.b; f++) {
+			p->w[n] = f << 14 | k;
+			n += selected(mask + f * bytes, k);
+		}
+	n = rest_of_run(&p->run, n, sh.size);
+	p->end_due = !raw && !p->run.over;
+	p->n = 0;
+	if (!err && n)
+		err = twin_buf_read(m, &j->buf, p->run.at, v, n * sh.size, &j->bad);
+	p->run.at += n * sh.size;
+	p->bus->in += twin_bus_run_cost(m, n * sh.size, false);
+	for (uint32_t i = 0; i < n && !err; i++) {
+		x = sh.size == 2 ? (uint32_t)h[i] << 16
+		    : raw	 ? v[i]
+				 : (uint32_t)twin_bf16_round(v[i]) << 16;
+		p->w[p->n] = raw ? x : x | p->w[i];
+		p->n += !(drop && !(x & 0x7fffffffu));
+	}
+	return err;
+}
+
 static int load_block(struct wse_model *m, struct twin_job *j, uint32_t col, struct twin_port_in *p)
 {
 	const struct wse_sqe *s = &j->sqe;
@@ -218,6 +267,8 @@ static int load_block(struct wse_model *m, struct twin_job *j, uint32_t col, str
 		return 0; /* the same in every block */
 	p->dense = 0;
 	p->words = false;
+	if (s->flags & WSE_SQF_LINEAR)
+		return load_linear(m, j, col, p, v, mask);
 	if (!p->end_due)
 		return load_raw(m, j, col, p, v, mask);
 	err = load_rows(m, j, col, p->block, row, h, v);
@@ -291,6 +342,7 @@ void twin_in_begin(struct wse_model *m, struct twin_job *j)
 		*p = (struct twin_port_in){.w = p->w, .room = p->room};
 		p->bus = twin_bus_of(m, s->col0 + c);
 		p->cost = twin_bus_in_cost(m, s);
+		open_run(&p->run, s, c);
 		p->color = s->color;
 		p->busy = true;
 		p->fresh = true;
@@ -303,7 +355,7 @@ static void next_block(struct wse_model *m, struct twin_job *j, uint32_t c)
 {
 	struct twin_port_in *p = &m->in[j->sqe.col0 + c];
 
-	while (p->busy && !j->failed && p->pos == p->n && !p->end_due) {
+	while (p->busy && !j->failed && p->pos == p->n && !p->end_due && !p->run.over) {
 		if (!p->fresh)
 			p->block++;
 		p->fresh = false;
@@ -363,7 +415,7 @@ bool twin_in_run(struct wse_model *m, struct twin_job *j, struct twin_result *r,
 	for (c = 0; c < j->sqe.cols; c++) {
 		struct twin_port_in *p = &m->in[j->sqe.col0 + c];
 
-		if (p->busy && p->pos == p->n && !p->end_due) {
+		if (p->busy && p->pos == p->n && !p->end_due && !p->run.over) {
 			next_block(m, j, c);
 			any = true;
 		}
@@ -380,6 +432,7 @@ bool twin_in_run(struct wse_model *m, struct twin_job *j, struct twin_result *r,
 /* which elements of the block arrive, and in which order */
 static int open_block(struct wse_model *m, struct twin_job *j, uint32_t c, struct twin_port_out *p)
 {
+	bool linear = j->sqe.flags & WSE_SQF_LINEAR;
 	struct shape sh = shape_of(&j->sqe);
 	uint32_t bytes = (sh.k + 7) / 8, k, f;
 	uint8_t *mask = p->sel;
@@ -387,7 +440,7 @@ static int open_block(struct wse_model *m, struct twin_job *j, uint32_t c, struc
 
 	p->pos = 0;
 	p->bus->in += p->mask_cost;
-	if (!(j->sqe.flags & WSE_SQF_MASKED) && p->n)
+	if (!(j->sqe.flags & WSE_SQF_MASKED) && p->n && !linear)
 		return 0; /* the same in every block */
 	err = load_masks(m, j, c, p->block, mask);
 	if (err)
@@ -395,8 +448,12 @@ static int open_block(struct wse_model *m, struct twin_job *j, uint32_t c, struc
 	p->n = 0;
 	for (k = 0; k < sh.k; k++)
 		for (f = 0; f < sh.b; f++)
-			if (selected(mask + f * bytes, k))
-				p->order[p->n++] = f * sh.k + k;
+			if (selected(mask + f * bytes, k)) {
+				p->order[p->n] = linear ? p->n : f * sh.k + k;
+				p->n++;
+			}
+	if (linear)
+		p->n = rest_of_run(&p->run, p->n, sh.size);
 	return 0;
 }
 
@@ -418,6 +475,13 @@ static int close_block(struct wse_model *m, struct twin_job *j, uint32_t c, stru
 	uint32_t bytes = (sh.k + 7) / 8, k, f, from;
 	int err;
 
+	if (j->sqe.flags & WSE_SQF_LINEAR) {
+		uint64_t at = p->run.at;
+
+		p->run.at += p->n * sh.size;
+		p->bus->out += twin_bus_run_cost(m, p->n * sh.size, true);
+		return p->n ? twin_buf_write(m, &j->buf, at, p->data, p->n * sh.size, &j->bad) : 0;
+	}
 	p->bus->out += p->cost;
 	for (f = 0; f < sh.b; f++) {
 		const uint8_t *mask = p->sel + f * bytes;
@@ -441,7 +505,7 @@ static void turn_blocks(struct wse_model *m, struct twin_job *j, uint32_t c)
 {
 	struct twin_port_out *p = &m->out[j->sqe.col0 + c];
 
-	while (p->busy && !j->failed && p->pos == p->n) {
+	while (p->busy && !j->failed && p->pos == p->n && !p->run.over) {
 		if (!p->fresh) {
 			if (close_block(m, j, c, p))
 				j->failed = true;
@@ -473,7 +537,8 @@ void twin_out_begin(struct wse_model *m, struct twin_job *j)
 		p->mask_cost = twin_bus_mask_cost(m, s);
 		p->color = s->color;
 		p->etype = s->etype;
-		p->dense = s->flags & WSE_SQF_MASKED ? 0 : s->nfeat;
+		p->dense = s->flags & (WSE_SQF_MASKED | WSE_SQF_LINEAR) ? 0 : s->nfeat;
+		open_run(&p->run, s, c);
 		p->block = p->n = p->pos = 0;
 		p->busy = p->fresh = true;
 		j->failed |= !p->data || !p->order || !p->sel;
@@ -548,6 +613,8 @@ bool twin_out_run(struct wse_model *m, struct twin_job *j, struct twin_result *r
 			turn_blocks(m, j, c);
 		for (n = 0; p->busy && q->count && n < TWIN_QUANTUM && !j->failed; n++) {
 			w = chan_head(q, &ctrl);
+			if (!ctrl && p->pos == p->n)
+				break; /* a run that is too short */
 			chan_pop(q);
 			twin_kick(last->mesh, last, p->color);
 			if (!ctrl)

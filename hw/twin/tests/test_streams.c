@@ -71,7 +71,8 @@ static struct twin_ways ways; /* of all streams */
 static void test_in(const struct stream *t, const char *name)
 {
 	uint32_t size = t->etype == WSE_ETYPE_BF16 ? 2 : 4, lstride, cstride,
-		 mrow = (t->k + 63) / 64 * 8, n = t->nblk * t->b;
+		 mrow = (t->k + 63) / 64 * 8, n = t->nblk * t->b, at = 0;
+	bool linear = t->flags & WSE_SQF_LINEAR;
 	uint32_t c, k, f, blk, i, bad = 0, want, sent = 0, most = 0;
 	struct wse_sqe in, out;
 	struct wse_cqe e = {0};
@@ -112,6 +113,11 @@ static void test_in(const struct stream *t, const char *name)
 		in.mshift = t->pages ? 12 : 0;
 		in.flags |= t->pages ? 0 : WSE_SQF_MASK_DIRECT;
 	}
+	if (linear) {
+		in.len = (n * t->k * size + 7) / 8 * 8;
+		in.lstride = 0;
+		in.cstride = in.len + 8;
+	}
 	in.flags |= t->pages ? 0 : WSE_SQF_BUF_DIRECT;
 	in.buf = t->pages ? 0x8800 : DEV_DATA;
 	in.pshift = t->pages ? 12 : 0;
@@ -131,7 +137,7 @@ static void test_in(const struct stream *t, const char *name)
 	static uint32_t expect[12][8192];
 	uint32_t count[12] = {0};
 
-	for (c = 0; c < t->cols; c++) {
+	for (c = 0; c < t->cols; c++, at = 0) {
 		for (blk = 0; blk < t->nblk; blk++)
 			for (k = 0; k < t->k; k++)
 				for (f = 0; f < t->b; f++) {
@@ -146,6 +152,9 @@ static void test_in(const struct stream *t, const char *name)
 					if (t->flags & WSE_SQF_MASKED &&
 					    !(d.mem[ma] >> (k & 7) & 1))
 						continue;
+					if (linear)
+						a = place(DEV_DATA, t->pages,
+							  8 + c * in.cstride + at++ * size);
 					v = t->flags & WSE_SQF_INDEX_ONLY ? 0 : host32(&d, a, size);
 					if (t->etype == WSE_ETYPE_BF16)
 						want = v << 16;
@@ -162,7 +171,6 @@ static void test_in(const struct stream *t, const char *name)
 		most = count[c] > most ? count[c] : most;
 		sent += count[c];
 	}
-	(void)n;
 	/* one stream-out per column, since columns carry different numbers */
 	dev_post(&d, 1, &in);
 	dev_ring(&d, 1);
@@ -191,6 +199,7 @@ static void test_out(const struct stream *t, const char *name)
 		 mrow = (t->k + 63) / 64 * 8;
 	uint32_t lstride = cstride * t->cols + 16, c, k, f, blk, i, n, bad = 0;
 	static uint8_t want[0x40000];
+	bool linear = t->flags & WSE_SQF_LINEAR;
 	struct wse_sqe in, out;
 	struct wse_cqe e = {0};
 	struct dev d;
@@ -221,6 +230,11 @@ static void test_out(const struct stream *t, const char *name)
 		.kcol = t->k,
 		.nfeat = t->b,
 	};
+	if (linear) {
+		out.len = (t->nblk * t->b * t->k * size + 7) / 8 * 8;
+		out.lstride = 0;
+		out.cstride = out.len + 8;
+	}
 	out.flags |= t->pages ? 0 : WSE_SQF_BUF_DIRECT;
 	if (t->flags & WSE_SQF_MASKED) {
 		out.mask = t->pages ? 0x9000 : MASK;
@@ -248,6 +262,9 @@ static void test_out(const struct stream *t, const char *name)
 					if (t->flags & WSE_SQF_MASKED &&
 					    !(d.mem[ma] >> (k & 7) & 1))
 						continue;
+					if (linear)
+						a = place(0, t->pages,
+							  16 + c * out.cstride + n * size);
 					memcpy(d.mem + DEV_DATA + n++ * 4, &v, 4);
 					memcpy(want + a, size == 2 ? (void *)&h : (void *)&v, size);
 				}
@@ -299,6 +316,14 @@ static void test_streams(void)
 			{{12, 70, 2, 5, WSE_ETYPE_BF16, WSE_SQF_MASKED, false},
 			 "bf16 masked, 12 columns"},
 			{{12, 40, 4, 3, WSE_ETYPE_FP32, 0, true}, "binary32, 12 columns, pages"},
+			{{3, 13, 4, 5, WSE_ETYPE_BF16, WSE_SQF_LINEAR, false}, "bf16 linear"},
+			{{3, 70, 2, 9, WSE_ETYPE_BF16,
+			  WSE_SQF_LINEAR | WSE_SQF_MASKED | WSE_SQF_DROP_ZERO, true},
+			 "bf16 linear masked, zeros dropped, pages"},
+			{{12, 70, 4, 5, WSE_ETYPE_FP32, WSE_SQF_LINEAR | WSE_SQF_MASKED, false},
+			 "binary32 linear masked, 12 columns"},
+			{{3, 50, 1, 7, WSE_ETYPE_RAW32, WSE_SQF_LINEAR | WSE_SQF_MASKED, true},
+			 "raw linear masked, pages"},
 		},
 	  out[] = {
 		  {{3, 13, 4, 5, WSE_ETYPE_BF16, 0, false}, "bf16"},
@@ -311,6 +336,11 @@ static void test_streams(void)
 		  {{12, 17, 4, 3, WSE_ETYPE_FP32, 0, false}, "binary32, 12 columns"},
 		  {{12, 70, 2, 3, WSE_ETYPE_BF16, WSE_SQF_MASKED, true},
 		   "bf16 masked, 12 columns, pages"},
+		  {{3, 13, 4, 5, WSE_ETYPE_BF16, WSE_SQF_LINEAR | WSE_SQF_MASKED, true},
+		   "bf16 linear masked, pages"},
+		  {{3, 30, 4, 4, WSE_ETYPE_FP32, WSE_SQF_LINEAR, false}, "binary32 linear"},
+		  {{12, 70, 2, 3, WSE_ETYPE_FP32, WSE_SQF_LINEAR | WSE_SQF_MASKED, true},
+		   "binary32 linear masked, 12 columns, pages"},
 	  };
 	unsigned int i;
 
@@ -429,6 +459,89 @@ static void test_error_beside(uint8_t opcode, bool hold)
 	dev_close(&d);
 }
 
+/*
+ * A mask that selects more than a LINEAR run has: its column waits behind the last element of the
+ * run, reads and writes nothing behind it, and END does not come.
+ */
+static void test_short_run(void)
+{
+	struct wse_sqe s = {
+		.opcode = WSE_OP_STREAM_IN,
+		.flags = WSE_SQF_BUF_DIRECT | WSE_SQF_MASK_DIRECT | WSE_SQF_MASKED | WSE_SQF_LINEAR,
+		.cols = 2,
+		.color = 5,
+		.etype = WSE_ETYPE_FP32,
+		.budget = 20000,
+		.buf = DEV_DATA,
+		.mask = MASK,
+		.nline = 2,
+		.len = 16,
+		.cstride = 64,
+		.mcstride = 8,
+		.rstride = 16,
+		.kcol = 8,
+		.nfeat = 1,
+	};
+	struct wse_sqe take = {.opcode = WSE_OP_STREAM_OUT,
+			       .flags = WSE_SQF_BUF_DIRECT,
+			       .cols = 2,
+			       .color = 5,
+			       .etype = WSE_ETYPE_RAW32,
+			       .budget = 20000,
+			       .buf = OUT,
+			       .nline = 1,
+			       .cstride = 64,
+			       .kcol = 4,
+			       .nfeat = 1};
+	/* bits of the rows: column 0 has 4 elements, column 1 has 6 */
+	static const uint8_t rows[2][2] = {{0x70, 0x2f}, {0x80, 0x01}};
+	const struct wse_fault *f;
+	struct wse_cqe e = {0};
+	uint32_t i, bad = 0;
+	struct dev d;
+
+	open_dev(&d, 2, 3);
+	program_all(&d, emit_through);
+	boot(&d, 0, &e);
+	memset(d.mem + DEV_DATA, 0x11, 256);
+	memset(d.mem + OUT, 0x11, 256);
+	for (i = 0; i < 4; i++)
+		d.mem[MASK + i / 2 * 16 + i % 2 * 8] = rows[i / 2][i % 2];
+	d.fail_from = DEV_DATA + 64 + 16;
+	d.fail_to = DEV_DATA + 64 + 31;
+	dev_post(&d, 2, &take);
+	dev_ring(&d, 2);
+	is(dev_do(&d, 1, &s, &e), WSE_ST_DEADLOCK, "stream-in: a run of 4 for 6 elements");
+	f = dev_fault(&d, &e);
+	ok(f->cause == WSE_CAUSE_WAIT_PORT && f->col == 1 && f->ncores == 1,
+	   "the record names its port");
+	ok(dev_wait(&d, 2, &e) && !(e.status >> 1),
+	   "what the run has has come, and no more was read");
+	dev_close(&d);
+
+	open_dev(&d, 2, 3);
+	program_all(&d, emit_through);
+	boot(&d, 0, &e);
+	memset(d.mem + OUT, 0x11, 256);
+	for (i = 0; i < 4; i++)
+		d.mem[MASK + i / 2 * 16 + i % 2 * 8] = rows[i / 2][i % 2];
+	s.opcode = WSE_OP_STREAM_OUT;
+	s.buf = OUT;
+	take.opcode = WSE_OP_STREAM_IN;
+	take.buf = DEV_DATA;
+	take.kcol = 6;
+	dev_post(&d, 1, &take);
+	dev_ring(&d, 1);
+	is(dev_do(&d, 2, &s, &e), WSE_ST_DEADLOCK, "stream-out: a run of 4 for 6 elements");
+	f = dev_fault(&d, &e);
+	ok(f->cause == WSE_CAUSE_WAIT_PORT && f->row == 1 && f->col == 1 && f->ncores == 1,
+	   "the record names its port");
+	for (i = 0; i < 256; i++)
+		bad += i % 64 >= 16 && d.mem[OUT + i] != 0x11;
+	is(bad, 0, "nothing behind the run is written");
+	dev_close(&d);
+}
+
 int main(void)
 {
 	test_streams();
@@ -436,6 +549,7 @@ int main(void)
 	went(&ways, kept, 100);
 	went(&ways, in_place, 50);
 	test_stuck_streams();
+	test_short_run();
 	test_error_beside(WSE_OP_STREAM_IN, false);
 	test_error_beside(WSE_OP_STREAM_OUT, false);
 	test_error_beside(WSE_OP_STREAM_IN, true);

@@ -80,6 +80,8 @@ static int accel_info(struct wse_device *dev, struct drm_wse_info *info)
 	/* an older driver refuses what the device could do */
 	if (to_accel(dev)->minor < 2)
 		info->features &= ~WSE_FEATURES_BCAST_DIM_MASK;
+	if (to_accel(dev)->minor < 3)
+		info->features &= ~WSE_FEATURES_LINEAR_MASK;
 	return 0;
 }
 

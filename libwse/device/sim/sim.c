@@ -83,7 +83,8 @@ static int identify(struct sim *sim, uint32_t *depth)
 				      .sram_bytes = info->sram_kib * 1024,
 				      .colors = info->colors,
 				      .queues = info->queues,
-				      .bcast_dim = GET(FEATURES, BCAST_DIM, info->features)};
+				      .bcast_dim = GET(FEATURES, BCAST_DIM, info->features),
+				      .linear = GET(FEATURES, LINEAR, info->features)};
 	return 0;
 }
 

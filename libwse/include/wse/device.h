@@ -264,6 +264,12 @@ struct wse_stream {
 	uint32_t lstride, cstride;  /* of buf: from feature to feature, column to column */
 	uint32_t rstride, mcstride; /* of mask */
 	int drop_zero, index_only;  /* in */
+	/*
+	 * bytes of a column's run, where info.features has WSE_FEATURES_LINEAR_MASK: its elements
+	 * lie one behind the other as they are sent, with a mask those alone that it selects, and
+	 * lstride is 0; 0: features lie in rows
+	 */
+	uint32_t run;
 	uint64_t budget; /* cycles; default 1024 for each element of a column, and 1,000,000 */
 };
 
@@ -326,13 +332,14 @@ static inline struct drm_wse_cmd wse_cmd_stream_(uint32_t op, const struct wse_s
 	memset(&cmd, 0, sizeof(cmd));
 	cmd.op = op;
 	cmd.queue = s->queue ? s->queue : 1;
-	cmd.flags = (s->mask ? DRM_WSE_CMD_MASKED : 0) |
+	cmd.flags = (s->mask ? DRM_WSE_CMD_MASKED : 0) | (s->run ? DRM_WSE_CMD_LINEAR : 0) |
 		    (op == WSE_OP_STREAM_IN && s->drop_zero ? DRM_WSE_CMD_DROP_ZERO : 0) |
 		    (op == WSE_OP_STREAM_IN && s->index_only ? DRM_WSE_CMD_INDEX_ONLY : 0);
 	cmd.bo = s->buf ? wse_buffer_handle(s->buf) : 0;
 	cmd.off = s->off;
 	cmd.mask_bo = s->mask ? wse_buffer_handle(s->mask) : 0;
 	cmd.moff = s->moff;
+	cmd.len = s->run;
 	cmd.color = s->color;
 	cmd.col0 = s->col0;
 	cmd.cols = s->cols;

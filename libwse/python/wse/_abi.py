@@ -9,7 +9,7 @@ from ._library import bind, lib
 
 WSE_RELEASE = "0.1.0"
 WSE_UAPI_MAJOR = 1
-WSE_UAPI_MINOR = 2
+WSE_UAPI_MINOR = 3
 DRM_WSE_QUERY = 0x00  # properties of device and driver
 DRM_WSE_BO_CREATE = 0x01  # a buffer
 DRM_WSE_BO_MAP = 0x02  # its offset for mmap()
@@ -25,6 +25,7 @@ DRM_WSE_CMD_DROP_ZERO = 1 << 2  # STREAM_IN: does not send zeros
 DRM_WSE_CMD_INDEX_ONLY = 1 << 3  # STREAM_IN: sends 0 and reads no memory
 DRM_WSE_CMD_BOOT = 1 << 4  # START: reset the cores and run from the entry
 DRM_WSE_CMD_CLOSED = 1 << 5  # START: no later submit has input of it
+DRM_WSE_CMD_LINEAR = 1 << 6  # streams: elements lie as they are sent
 DRM_WSE_WAIT_QUEUE = 0xffffffff  # wait_cmd of a FENCE
 DRM_WSE_SCOPE_TILE = 0  # object 0
 DRM_WSE_SCOPE_CORE = 1  # row * cols + col
@@ -282,6 +283,12 @@ class drm_wse_cmd(Structure):
     info.features has BCAST_DIM, one of them may be other than 0: with cstride all rows of a column
     get the same lines, with rstride all columns of a row.
 
+    LINEAR, since 1.3 and where info.features has LINEAR: a column's elements lie one behind the
+    other in the order in which they are sent, with MASKED those alone that the mask selects. The
+    run of column c is len bytes at off + c * cstride, lstride is 0, and the device goes no further:
+    without MASKED all elements fit, with it a column that has more waits until the budget ends.
+    LINEAR excludes INDEX_ONLY.
+
     queue: 1 ... info.queues
     flags: DRM_WSE_CMD_*
     bo: GEM handle: copies and streams; with INDEX_ONLY it may be 0
@@ -295,7 +302,7 @@ class drm_wse_cmd(Structure):
     rows: copies, START
     cols: copies, START, streams
     sram: copies: SRAM offset; START: entry address (absolute)
-    len: copies: bytes of a line
+    len: copies: bytes of a line; LINEAR: bytes of a column's run
     nline: copies: lines; streams: blocks
     lstride: host memory: bytes between lines, or feature rows
     sstride: copies: bytes between lines in SRAM
@@ -416,6 +423,7 @@ class wse_stream(Structure):
     lstride, cstride: of buf: from feature to feature, column to column
     rstride, mcstride: of mask
     drop_zero, index_only: in
+    run: bytes of a column's run, where info.features has WSE_FEATURES_LINEAR_MASK: its elements lie one behind the other as they are sent, with a mask those alone that it selects, and lstride is 0; 0: features lie in rows
     budget: cycles; default 1024 for each element of a column, and 1,000,000
     """
 
@@ -948,6 +956,7 @@ wse_stream._fields_ = [
     ("mcstride", c_uint32),
     ("drop_zero", c_int),
     ("index_only", c_int),
+    ("run", c_uint32),
     ("budget", c_uint64),
 ]
 

@@ -21,6 +21,7 @@ DRM_WSE_CMD_DROP_ZERO: int
 DRM_WSE_CMD_INDEX_ONLY: int
 DRM_WSE_CMD_BOOT: int
 DRM_WSE_CMD_CLOSED: int
+DRM_WSE_CMD_LINEAR: int
 DRM_WSE_WAIT_QUEUE: int
 DRM_WSE_SCOPE_TILE: int
 DRM_WSE_SCOPE_CORE: int
@@ -258,6 +259,7 @@ class wse_stream(Structure):
     mcstride: int
     drop_zero: int
     index_only: int
+    run: int
     budget: int
 
 class wse_start(Structure):

@@ -24,6 +24,7 @@ struct linear {
 	struct wse_layer tile;	 /* b is chosen for each operation */
 	uint32_t k, n;		 /* inputs, outputs of all columns */
 	uint32_t b;		 /* features of a block, 0: chosen */
+	int timed;		 /* a fence's cycles are those of the START alone */
 	/* SRAM offsets: [width / C][T / R] bf16, [width / C][T / R] binary32 */
 	uint32_t in, out;
 };
@@ -32,6 +33,7 @@ struct linear {
 struct place {
 	struct wse_buffer *buf;
 	uint64_t off;
+	uint32_t run; /* LINEAR: bytes of a column's run, 0: rows */
 };
 
 static inline int linear_open(struct linear *l, struct wse_context *ctx, uint32_t tokens,
@@ -95,6 +97,27 @@ static inline struct drm_wse_cmd linear_values(const struct linear *l, struct pl
 	return in ? wse_cmd_copy_in(c) : wse_cmd_copy_out(c);
 }
 
+/*
+ * LINEAR: column c's elements of an image [rows][width] in the order in which they are sent, as
+ * their places in it, order [rows * width / cols]; select NULL: all. How many
+ */
+static inline uint32_t linear_order(const struct linear *l, uint32_t rows, uint32_t width,
+				    uint32_t c, const uint8_t *select, uint32_t *order)
+{
+	uint32_t b = l->b ? l->b : wse_layer_block(rows / l->tile.cols, l->tile.t);
+	uint32_t per = width / l->tile.cols, n = 0;
+
+	for (uint32_t row = 0; row < rows; row += b)
+		for (uint32_t k = c * per; k < (c + 1) * per; k++)
+			for (uint32_t f = 0; f < b; f++) {
+				uint32_t at = (row + f) * width + k;
+
+				if (!select || select[at])
+					order[n++] = at;
+			}
+	return n;
+}
+
 /* where the stream of an image of that width lies, and its mask */
 static inline void linear_locate(const struct linear *l, struct drm_wse_cmd *s, uint32_t queue,
 				 struct place p, struct place mask, uint32_t width)
@@ -102,6 +125,11 @@ static inline void linear_locate(const struct linear *l, struct drm_wse_cmd *s, 
 	s->queue = queue;
 	s->bo = p.buf ? wse_buffer_handle(p.buf) : 0;
 	s->off = p.off;
+	if (p.run) {
+		s->flags |= DRM_WSE_CMD_LINEAR;
+		s->lstride = 0;
+		s->len = s->cstride = p.run;
+	}
 	if (!mask.buf)
 		return;
 	s->flags |= DRM_WSE_CMD_MASKED;
@@ -115,6 +143,23 @@ static inline void linear_locate(const struct linear *l, struct drm_wse_cmd *s, 
 static inline int linear_run(const struct linear *l, const struct drm_wse_cmd *cmds, uint32_t n,
 			     struct wse_fence **fence)
 {
+	if (fence && l->timed) { /* each command on its own, so that it has an end of its own */
+		struct wse_fence *f[8] = {NULL};
+		int ret = 0;
+
+		for (uint32_t i = 0; i < n && !ret; i++)
+			if (cmds[i].op != WSE_OP_FENCE)
+				ret = wse_submit(l->ctx, &cmds[i], 1, NULL, 0, &f[i]);
+		for (uint32_t i = 0; i < n; i++) {
+			if (!ret && f[i])
+				ret = wse_fence_wait(f[i], WSE_FOREVER);
+			if (cmds[i].op == WSE_OP_START)
+				*fence = f[i];
+			else
+				wse_fence_destroy(f[i]);
+		}
+		return ret;
+	}
 	if (fence)
 		return wse_submit(l->ctx, cmds, n, NULL, 0, fence);
 	return wse_submit_wait(l->ctx, cmds, n, WSE_FOREVER);
@@ -163,7 +208,7 @@ static inline int linear_backward_data(const struct linear *l, struct place dy, 
 
 /*
  * dW = dY^T X. x: bf16 [K][T]; dy: bf16 [N][T]; mask: of w; dw: binary32 [N][K], left as it was
- * where the mask is 0
+ * where the mask is 0, or runs
  */
 static inline int linear_backward_weight(const struct linear *l, struct place x, struct place dy,
 					 struct place mask, struct place dw,

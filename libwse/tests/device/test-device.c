@@ -234,6 +234,17 @@ static void test_refused(struct wse_device *dev, struct wse_context *ctx,
 	REFUSED(stream, c.flags = DRM_WSE_CMD_MASKED, -EINVAL, "mask_bo");
 	REFUSED(stream, c.kcol = 0, -EINVAL, "kcol");
 	REFUSED(stream, c.lstride = 8192, -ERANGE, "lead out");
+	if (info->features & WSE_FEATURES_LINEAR_MASK) {
+		stream.flags |= DRM_WSE_CMD_LINEAR;
+		stream.lstride = 0;
+		stream.len = 4096;
+		REFUSED(stream, c.len = 0, -EINVAL, "LINEAR run");
+		REFUSED(stream, c.len = 4, -EINVAL, "LINEAR run");
+		REFUSED(stream, c.len = 8, -EINVAL, "fewer elements");
+		REFUSED(stream, c.lstride = 8, -EINVAL, "no lstride");
+		REFUSED(stream, c.off = 8192, -ERANGE, "lead out");
+		REFUSED(stream, c.flags |= DRM_WSE_CMD_INDEX_ONLY, -EINVAL, "INDEX_ONLY");
+	}
 	REFUSED(wse_cmd_start((struct wse_start){.rows = 1, .cols = 1, .entry = 0x80000102}),
 		(void)0, -EINVAL, "multiple of 4");
 	REFUSED(wse_cmd_start((struct wse_start){.rows = 1, .cols = 1, .entry = 0x8000c000}),

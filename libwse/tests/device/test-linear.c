@@ -208,6 +208,84 @@ static int same(struct place p, const float *want, size_t n, uint32_t width)
 	return 1;
 }
 
+/* an image without what is not selected, with LINEAR runs of one length; size: of an element */
+static struct place pack(struct wse_device *dev, const struct linear *lin, const void *image,
+			 const uint8_t *sel, uint32_t rows, uint32_t width, uint32_t size)
+{
+	uint32_t cols = lin->tile.cols, most = 1, *order = malloc(rows * width * sizeof(*order));
+	struct place p;
+
+	for (uint32_t c = 0; c < cols; c++) {
+		uint32_t n = linear_order(lin, rows, width, c, sel, order);
+
+		most = n > most ? n : most;
+	}
+	p = put(dev, NULL, (size_t)cols * ((most * size + 7) / 8 * 8));
+	p.run = (most * size + 7) / 8 * 8;
+	for (uint32_t c = 0; c < cols; c++) {
+		uint32_t n = linear_order(lin, rows, width, c, sel, order);
+		char *to = (char *)wse_buffer_map(p.buf) + p.off + (size_t)c * p.run;
+
+		for (uint32_t i = 0; image && i < n; i++)
+			memcpy(to + i * size, (const char *)image + order[i] * size, size);
+	}
+	free(order);
+	return p;
+}
+
+/* packed gradients against those of all places, and nothing behind them */
+static int same_packed(const struct linear *lin, struct place p, const float *want,
+		       const uint8_t *sel, uint32_t rows, uint32_t width)
+{
+	uint32_t cols = lin->tile.cols, *order = malloc(rows * width * sizeof(*order)), bad = 0;
+
+	for (uint32_t c = 0; c < cols; c++) {
+		const char *from = (const char *)wse_buffer_map(p.buf) + p.off + (size_t)c * p.run;
+		uint32_t n = linear_order(lin, rows, width, c, sel, order), i;
+
+		for (i = 0; i < n; i++)
+			bad += memcmp(from + i * 4, &want[order[i]], 4) != 0;
+		for (i *= 4; i < p.run; i++)
+			bad += from[i] != 0x11;
+	}
+	free(order);
+	return !bad;
+}
+
+/* the three operations with streams of packed elements: the same bits */
+static void run_packed(struct wse_device *dev, struct linear *lin, const struct layer *l,
+		       struct place x, struct place dy, struct place m, struct place mt,
+		       const char *name)
+{
+	const uint8_t *sel = m.buf ? l->sel : NULL, *selt = mt.buf ? l->selt : NULL;
+	struct place w = pack(dev, lin, l->w, sel, l->N, l->K, 2);
+	struct place wt = pack(dev, lin, l->wt, selt, l->K, l->N, 2);
+	struct place dw = pack(dev, lin, NULL, sel, l->N, l->K, 4);
+	struct place y = put(dev, NULL, l->N * l->T * 4), dx = put(dev, NULL, l->K * l->T * 4);
+	float *want = malloc((l->K + l->N) * (l->T + l->K) * 4);
+	struct drm_wse_info info;
+	int ret = linear_forward(lin, x, w, m, y, NULL);
+
+	wse_device_info(dev, &info);
+	ref_product(l, l->x, l->w, l->sel, l->N, l->K, want);
+	ok(!ret && same(y, want, l->N * l->T, l->T), "%s, LINEAR: Y = X W^T%s%s", name,
+	   ret ? ": " : "", ret ? wse_error() : "");
+	ret = linear_backward_data(lin, dy, wt, mt, dx, NULL);
+	ref_product(l, l->dy, l->wt, l->selt, l->K, l->N, want);
+	ok(!ret && same(dx, want, l->K * l->T, l->T), "%s, LINEAR: dX = dY W%s%s", name,
+	   ret ? ": " : "", ret ? wse_error() : "");
+	ret = linear_backward_weight(lin, x, dy, m, dw, NULL);
+	ref_wgrad(l, info.lanes, want);
+	ok(!ret && same_packed(lin, dw, want, sel, l->N, l->K), "%s, LINEAR: dW = dY^T X%s%s", name,
+	   ret ? ": " : "", ret ? wse_error() : "");
+	free(want);
+	wse_buffer_destroy(w.buf);
+	wse_buffer_destroy(wt.buf);
+	wse_buffer_destroy(dw.buf);
+	wse_buffer_destroy(y.buf);
+	wse_buffer_destroy(dx.buf);
+}
+
 static void run_shape(struct wse_device *dev, struct wse_context *ctx, uint32_t tr, uint32_t kc,
 		      uint32_t nc, uint32_t b, int density)
 {
@@ -270,6 +348,8 @@ static void run_shape(struct wse_device *dev, struct wse_context *ctx, uint32_t 
 	ok(!ret && same(dw, want, l.N * l.K, l.K), "%s: dW = dY^T X%s%s", name, ret ? ": " : "",
 	   ret ? wse_error() : "");
 
+	if (info.features & WSE_FEATURES_LINEAR_MASK)
+		run_packed(dev, &lin, &l, x, dy, m, mt, name);
 	free(want);
 	linear_close(&lin);
 	wse_buffer_destroy(x.buf);
@@ -381,9 +461,117 @@ static void run_device(const char *uri, int many)
 	wse_device_close(dev);
 }
 
-int main(void)
+/* cycles of the one START of a submit of one operation: from the first command on, without those */
+static uint32_t cycles(struct wse_fence *f)
+{
+	uint32_t begin = 0, end = 0;
+
+	if (wse_fence_wait(f, WSE_FOREVER) || wse_fence_cycles(f, &begin, &end))
+		printf("# %s\n", wse_error());
+	wse_fence_destroy(f);
+	return end - begin;
+}
+
+/* cycles that a block of so many more takes: [forward, to the data, to the weights] */
+static void measure(struct wse_device *dev, uint32_t tr, uint32_t kc, int density, int linear,
+		    double *block)
+{
+	struct wse_context *ctx = fresh(dev, NULL);
+	struct drm_wse_info info;
+	/* outputs of a column: many, so that masks are as they are on average */
+	const uint32_t first = 16;
+	uint32_t took[2][2] = {{0}}, last;
+	struct wse_fence *f;
+
+	wse_device_info(dev, &info);
+	last = first + (info.cols > 8 ? 8 : kc > 4 ? 4096 / kc / tr * 8 : 64);
+	for (uint32_t i = 0; i < 2; i++) {
+		struct layer l = {.rows = info.rows,
+				  .cols = info.cols,
+				  .T = tr * info.rows,
+				  .K = kc * info.cols,
+				  .N = (i ? last : first) * info.cols};
+		struct linear lin = {0};
+		struct place x, w, dy, y, dw, m = {0};
+		void *bits;
+
+		seed = 7;
+		fill(&l, density);
+		if (linear_open(&lin, ctx, l.T, l.K, l.N, 0))
+			exit(1);
+		if (density < 100) {
+			bits = malloc(linear_mask_size(&lin, l.N, l.K));
+			linear_mask_pack(&lin, l.N, l.K, l.sel, bits);
+			m = put(dev, bits, linear_mask_size(&lin, l.N, l.K));
+			free(bits);
+		}
+		x = put(dev, l.x, l.K * l.T * 2);
+		dy = put(dev, l.dy, l.N * l.T * 2);
+		y = put(dev, NULL, l.N * l.T * 4);
+		w = linear ? pack(dev, &lin, l.w, m.buf ? l.sel : NULL, l.N, l.K, 2)
+			   : put(dev, l.w, l.N * l.K * 2);
+		dw = linear ? pack(dev, &lin, NULL, m.buf ? l.sel : NULL, l.N, l.K, 4)
+			    : put(dev, NULL, l.N * l.K * 4);
+		lin.timed = 1;
+		if (!linear_forward(&lin, x, w, m, y, &f))
+			took[0][i] = cycles(f);
+		if (!linear_backward_weight(&lin, x, dy, m, dw, &f))
+			took[1][i] = cycles(f);
+		linear_close(&lin);
+		wse_buffer_destroy(x.buf);
+		wse_buffer_destroy(dy.buf);
+		wse_buffer_destroy(y.buf);
+		wse_buffer_destroy(w.buf);
+		wse_buffer_destroy(dw.buf);
+		wse_buffer_destroy(m.buf);
+		drop(&l);
+	}
+	for (int i = 0; i < 2; i++)
+		block[i] = (took[i][1] - took[i][0]) /
+			   ((double)(last - first) * info.cols / wse_layer_block(first, tr));
+	wse_context_destroy(ctx);
+}
+
+/*
+ * --cycles URI [K T]: of a block, rows and LINEAR, over those of all weights by rows; of one shape,
+ * or of some
+ */
+static int table(const char *uri, uint32_t k, uint32_t t)
+{
+	static const uint32_t of[][2] = {{64, 16}, {64, 32}, {16, 16}, {16, 32}, {16, 64}, {4, 8}};
+	static const int densities[] = {100, 50, 25, 10};
+	struct wse_device *dev;
+
+	if (wse_device_open(uri, &dev))
+		return 1;
+	for (size_t i = 0; i < (k ? 1 : sizeof(of) / sizeof(of[0])); i++)
+		for (size_t d = 0; d < 4; d++) {
+			static double all[2];
+			uint32_t kc = k ? k : of[i][0], tr = k ? t : of[i][1];
+			double rows[2], linear[2];
+
+			measure(dev, tr, kc, densities[d], 0, rows);
+			measure(dev, tr, kc, densities[d], 1, linear);
+			if (!d)
+				memcpy(all, rows, sizeof(all));
+			printf("k %2u, T %2u, %3d %%: forward %6.1f %.2f, LINEAR %6.1f %.2f; "
+			       "weights %6.1f %.2f, LINEAR %6.1f %.2f\n",
+			       kc, tr, densities[d], rows[0], rows[0] / all[0], linear[0],
+			       linear[0] / all[0], rows[1], rows[1] / all[1], linear[1],
+			       linear[1] / all[1]);
+			fflush(stdout);
+		}
+	wse_device_close(dev);
+	return 0;
+}
+
+int main(int argc, char **argv)
 {
 	const char *uri = getenv("WSE_DEVICE");
+
+	if (argc >= 3 && !strcmp(argv[1], "--cycles"))
+		return table(argv[2], argc == 5 ? (uint32_t)atoi(argv[3]) : 0,
+			     argc == 5 ? (uint32_t)atoi(argv[4]) : 0);
 
 	alarm(600);
 	if (uri) {

@@ -59,7 +59,8 @@ int __wrap_drmIoctl(int fd, unsigned long request, void *arg)
 
 		*info = (struct drm_wse_info){.abi_major = kernel.abi_major,
 					      .abi_minor = kernel.abi_minor,
-					      .features = WSE_FEATURES_BCAST_DIM_MASK,
+					      .features = WSE_FEATURES_BCAST_DIM_MASK |
+							  WSE_FEATURES_LINEAR_MASK,
 					      .rows = 4,
 					      .cols = 4};
 		return 0;
@@ -123,15 +124,20 @@ static void test_node(void)
 		 WSE_ABI_MAJOR + 1, WSE_ABI_MAJOR, WSE_ABI_MINOR);
 	refused(words, "a device of the next major version");
 
-	/* an older driver refuses a broadcast along one dimension, whatever the device could do */
-	for (int minor = 1; minor <= 2; minor++) {
+	/*
+	 * an older driver refuses a broadcast along one dimension, and LINEAR streams, whatever the
+	 * device could do
+	 */
+	for (int minor = 1; minor <= 3; minor++) {
 		this_release();
 		kernel.minor = minor;
 		ret = wse_device_open("accel:" NODE, &dev);
 		OK(!ret && !wse_device_info(dev, &info) &&
-			   !!(info.features & WSE_FEATURES_BCAST_DIM_MASK) == (minor >= 2),
-		   "a driver of version 1.%d on a new device: %s", minor,
-		   minor < 2 ? "broadcasts to all cores alone" : "along rows or columns, too");
+			   !!(info.features & WSE_FEATURES_BCAST_DIM_MASK) == (minor >= 2) &&
+			   !!(info.features & WSE_FEATURES_LINEAR_MASK) == (minor >= 3),
+		   "a driver of version 1.%d on a new device: broadcasts %s, %s", minor,
+		   minor < 2 ? "to all cores alone" : "along rows or columns, too",
+		   minor < 3 ? "no LINEAR streams" : "LINEAR streams");
 		if (!ret)
 			wse_device_close(dev);
 	}

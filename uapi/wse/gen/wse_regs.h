@@ -26,7 +26,7 @@ typedef uint64_t __le64;
 #define WSE_PCI_CLASS                0x120000	/* processing accelerator */
 #define WSE_MAGIC                    0x31455357	/* register MAGIC: the bytes "WSE1" */
 #define WSE_ABI_MAJOR                0x1	/* layers with different majors refuse each other */
-#define WSE_ABI_MINOR                0x3	/* raised when something is added (1: MIDX, DOTX; 2: CNT_SEL, the counters of cores, links and queues; 3: DB.MORE) */
+#define WSE_ABI_MINOR                0x4	/* raised when something is added (1: MIDX, DOTX; 2: CNT_SEL, the counters of cores, links and queues; 3: DB.MORE; 4: SQF_LINEAR) */
 #define WSE_BAR0_SIZE                0x10000	/* bytes of BAR0 */
 #define WSE_SRAM_BASE                0x80000000	/* where a core sees its SRAM (as on Spike and QEMU: null traps) */
 #define WSE_SRAM_BYTES               0xc000	/* 48 KiB, code included */
@@ -80,6 +80,8 @@ typedef uint64_t __le64;
 #define WSE_FEATURES_HOSTFP_MASK	0x8	/* built with host floating point in place of gates */
 #define WSE_FEATURES_BCAST_DIM_SHIFT	4
 #define WSE_FEATURES_BCAST_DIM_MASK	0x10	/* BROADCAST goes along rows or columns alone, too: one of CSTRIDE and RSTRIDE may be other than 0 (ABI 1.3) */
+#define WSE_FEATURES_LINEAR_SHIFT	5
+#define WSE_FEATURES_LINEAR_MASK	0x20	/* streams may have SQF_LINEAR (ABI 1.4) */
 #define WSE_FEATURES_GROUP_SHIFT	16
 #define WSE_FEATURES_GROUP_MASK	0xffff0000	/* columns of a port group, which has a bus of its own to the host's memory (ABI 1.3); 0: one bus for all columns */
 #define WSE_REG_CTRL                 0x18	/* control */
@@ -209,9 +211,9 @@ struct wse_sqe {
 	__le64 mask;	/* 40: page list of the mask bitmap, or bus address with MASK_DIRECT */
 	__le64 moff;	/* 48: byte offset into the mask buffer */
 	__le32 sram;	/* 56: COPY: SRAM offset of the first line; START: entry address (absolute) */
-	__le32 len;	/* 60: COPY: bytes of a line */
+	__le32 len;	/* 60: COPY: bytes of a line; STREAM with LINEAR: bytes of a column's run */
 	__le32 nline;	/* 64: COPY: lines; STREAM: blocks */
-	__le32 lstride;	/* 68: COPY: bytes between lines in host memory; STREAM: bytes between feature rows n */
+	__le32 lstride;	/* 68: COPY: bytes between lines in host memory; STREAM: bytes between feature rows n (0 with LINEAR) */
 	__le32 sstride;	/* 72: COPY: bytes between lines in SRAM */
 	__le32 cstride;	/* 76: COPY, STREAM: bytes from one column of cores to the next in host memory */
 	__le32 rstride;	/* 80: COPY: bytes from one row of cores to the next in host memory; STREAM: bytes between mask rows n */
@@ -244,6 +246,7 @@ _Static_assert(sizeof(struct wse_sqe) == 128, "wse_sqe");
 #define WSE_SQF_MASKED               0x8	/* STREAM: only elements whose mask bit is 1 travel */
 #define WSE_SQF_DROP_ZERO            0x10	/* STREAM_IN: elements equal to +0 or -0 are not sent */
 #define WSE_SQF_INDEX_ONLY           0x20	/* STREAM_IN: values are not read, 0 is sent (drives stream DOT) */
+#define WSE_SQF_LINEAR               0x40	/* STREAM: a column's elements lie in memory one behind the other as they are sent, those alone that the mask selects (FEATURES.LINEAR) */
 #define WSE_SQF_BOOT                 0x40	/* START: reset the cores of the rectangle first and run from the entry address instead of starting a task */
 #define WSE_SQF_CLOSED               0x80	/* START: all input of this start is already in the rings, so a tile in which nothing moves any more is a deadlock at once */
 /* ETYPE: element types in host memory */

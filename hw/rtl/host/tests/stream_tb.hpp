@@ -10,7 +10,7 @@
 #include "host_mem.hpp"
 
 constexpr unsigned Cols = 3;		// as in blocks.mk
-static const wse_geom StreamGeom = {2, Cols, WSE_SRAM_BYTES, WSE_NCOLORS, 4, true};
+static const wse_geom StreamGeom = {2, Cols, WSE_SRAM_BYTES, WSE_NCOLORS, 4, true, true};
 
 struct Wavelet {
 	uint32_t data;
@@ -23,6 +23,7 @@ struct StreamJob {
 	wse_sqe sqe = {};
 	HostBuf buf, mask;
 	unsigned density = 50;		// percent of the mask's bits
+	unsigned picked[Cols] = {};	// LINEAR: selected elements of a column
 
 	bool flag(unsigned f) const { return cmd.flags & f; }
 	bool in() const { return cmd.op == WSE_OP_STREAM_IN; }
@@ -35,7 +36,18 @@ struct StreamJob {
 		return cmd.off + uint64_t(n) * cmd.lstride + uint64_t(c) * cmd.cstride +
 		       uint64_t(k) * bytes();
 	}
-	uint64_t end() const { return off(rows() - 1, cmd.cols - 1, 0) + row_bytes(); }
+	bool linear() const { return flag(DRM_WSE_CMD_LINEAR); }
+	// where element (n, k) lies that is selected and, LINEAR, the i-th of its column
+	uint64_t place(unsigned n, unsigned c, unsigned k, unsigned i) const
+	{
+		return linear() ? cmd.off + uint64_t(c) * cmd.cstride + uint64_t(i) * bytes()
+				: off(n, c, k);
+	}
+	uint64_t end() const
+	{
+		return linear() ? cmd.off + uint64_t(cmd.cols - 1) * cmd.cstride + cmd.len
+				: off(rows() - 1, cmd.cols - 1, 0) + row_bytes();
+	}
 	bool selected(HostMem &mem, unsigned n, unsigned c, unsigned k) const
 	{
 		uint8_t byte;
@@ -66,6 +78,8 @@ struct StreamJob {
 			cmd.flags |= DRM_WSE_CMD_MASKED;
 		if (op == WSE_OP_STREAM_IN && g.below(3) == 0)
 			cmd.flags |= g.below(2) ? DRM_WSE_CMD_DROP_ZERO : DRM_WSE_CMD_INDEX_ONLY;
+		if (!flag(DRM_WSE_CMD_INDEX_ONLY) && g.below(3) == 0)
+			cmd.flags |= DRM_WSE_CMD_LINEAR;
 		density = g.pick({0u, 3u, 50u, 97u, 100u});
 		strides(g);
 	}
@@ -83,6 +97,14 @@ struct StreamJob {
 			cmd.lstride = 8 * g.below(30);
 		if (reads_values() && g.below(4) == 0)
 			cmd.cstride = 8 * g.below(30);
+		cmd.len = 0;
+		if (linear()) {
+			cmd.len = (rows() * cmd.kcol * bytes() + 7) & ~7u;
+			cmd.lstride = 0;
+			cmd.cstride = reads_values() && g.below(4) == 0
+					      ? 8 * g.below(30)
+					      : cmd.len + 8 * g.below(g.pick({1u, 5u, 700u}));
+		}
 		if (flag(DRM_WSE_CMD_MASKED)) {
 			cmd.mask_bo = 2;
 			cmd.moff = 8 * g.below(g.pick({1u, 40u, 3000u}));
@@ -116,6 +138,8 @@ struct StreamJob {
 				mem.put(mask, o, &byte, 1);
 			}
 		}
+		if (linear())
+			shorten(g, mem);
 		wse_cmd_encode(&cmd, uint16_t(g.u64()), &buf.b, &mask.b, &sqe);
 		// members that no flag calls for are not looked at
 		if (!flag(DRM_WSE_CMD_MASKED)) {
@@ -130,6 +154,21 @@ struct StreamJob {
 			sqe.cstride = uint32_t(g.u64());
 		}
 		return true;
+	}
+	// a run as long as what the mask selects, or somewhat longer
+	void shorten(Rng &g, HostMem &mem)
+	{
+		unsigned most = 0;
+
+		for (unsigned c = 0; c < cmd.cols; c++) {
+			picked[c] = 0;
+			for (unsigned n = 0; n < rows(); n++)
+				for (unsigned k = 0; k < cmd.kcol; k++)
+					picked[c] += selected(mem, n, c, k);
+			most = std::max(most, picked[c]);
+		}
+		most = std::max((most * bytes() + 7) & ~7u, 8u) + 8 * g.below(g.pick({1u, 40u}));
+		cmd.len = std::min(cmd.len, most);
 	}
 	// every row of every column on pages of its own: more of values and mask than are
 	// remembered
@@ -152,7 +191,7 @@ struct StreamJob {
 		const HostBuf &b = of_mask ? mask : buf;
 		uint64_t o = of_mask ? cmd.moff + uint64_t(n) * cmd.rstride +
 					       uint64_t(c) * cmd.mcstride + k / 8
-				     : off(n, c, k);
+				     : place(n, c, k, g.below(rows() * cmd.kcol));
 
 		if (!b.b.direct && g.below(2))
 			return b.b.addr + 8 * (o >> b.b.pshift);

@@ -26,7 +26,7 @@ const struct { uint16_t off; uint32_t value;
 } Fixed[] = {
 	{WSE_REG_MAGIC, WSE_MAGIC},	    {WSE_REG_ABI, WSE_ABI_MAJOR << 16 | WSE_ABI_MINOR},
 	{WSE_REG_TILE, Cols << 16 | Rows},  {WSE_REG_CORE, 24u << 24 | 8 << 16 | 48},
-	{WSE_REG_QUEUES, 10 << 8 | Queues}, {WSE_REG_FEATURES, 5 << 16 | 3 << 3},
+	{WSE_REG_QUEUES, 10 << 8 | Queues}, {WSE_REG_FEATURES, 5 << 16 | 7 << 3},
 };
 
 // a 64-bit counter before and after an edge: a read at that edge may give either

@@ -135,8 +135,9 @@ unsigned flags_of(unsigned op)
 	case WSE_OP_COPY_OUT: return WSE_SQF_BUF_DIRECT;
 	case WSE_OP_STREAM_IN:
 		return WSE_SQF_BUF_DIRECT | WSE_SQF_MASK_DIRECT | WSE_SQF_MASKED |
-		       WSE_SQF_DROP_ZERO | WSE_SQF_INDEX_ONLY;
-	case WSE_OP_STREAM_OUT: return WSE_SQF_BUF_DIRECT | WSE_SQF_MASK_DIRECT | WSE_SQF_MASKED;
+		       WSE_SQF_DROP_ZERO | WSE_SQF_INDEX_ONLY | WSE_SQF_LINEAR;
+	case WSE_OP_STREAM_OUT:
+		return WSE_SQF_BUF_DIRECT | WSE_SQF_MASK_DIRECT | WSE_SQF_MASKED | WSE_SQF_LINEAR;
 	case WSE_OP_START: return WSE_SQF_BOOT | WSE_SQF_CLOSED;
 	default: return 0;
 	}
@@ -149,6 +150,7 @@ Verdict contract(const Sqe &s, bool admin)
 	unsigned op = s.opcode, k = kind(op), worst = ~0u;
 	bool copy = is_copy(op), stream = is_stream(op), only = s.flags & WSE_SQF_INDEX_ONLY;
 	bool masked = s.flags & WSE_SQF_MASKED, bcast = s.flags & WSE_SQF_BROADCAST;
+	bool linear = stream && s.flags & WSE_SQF_LINEAR;
 	auto bad = [&](bool is, size_t off) { if (is && off < worst) worst = off; };
 
 	if (op > WSE_OP_FENCE && !(admin && op >= WSE_OP_CREATE_QUEUE && op <= WSE_OP_SCRUB))
@@ -156,7 +158,7 @@ Verdict contract(const Sqe &s, bool admin)
 	bad(s.flags & ~flags_of(op), offsetof(Sqe, flags));
 	for (const Member &m : Members)
 		for (unsigned i = 0; i < m.size; i++)
-			bad(!(m.named & k ||
+			bad(!(m.named & k || (linear && m.off == offsetof(Sqe, len)) ||
 			      (op == WSE_OP_NOP && m.off == offsetof(Sqe, budget))) &&
 				    ((const uint8_t *)&s)[m.off + i],
 			    m.off);
@@ -198,7 +200,9 @@ Verdict contract(const Sqe &s, bool admin)
 		bad(s.sstride % 8, offsetof(Sqe, sstride));
 	}
 	if (stream) {
-		bad(only && s.flags & WSE_SQF_DROP_ZERO, offsetof(Sqe, flags));
+		bad(only && (linear || s.flags & WSE_SQF_DROP_ZERO), offsetof(Sqe, flags));
+		bad(linear && (!s.len || s.len % 8), offsetof(Sqe, len));
+		bad(linear && s.lstride, offsetof(Sqe, lstride));
 		bad(masked && !(s.flags & WSE_SQF_MASK_DIRECT) && !pages(s.mshift),
 		    offsetof(Sqe, mshift));
 		bad(masked && s.mask % 8, offsetof(Sqe, mask));
@@ -527,6 +531,29 @@ void test_flags(Tap &tap, Bench &tb)
 	fine &= tb.judge(s, false) == Verdict{WSE_ST_BAD_FIELD, offsetof(Sqe, flags)};
 	tap.ok(fine, "INDEX_ONLY looks at nothing of the buffer and excludes DROP_ZERO");
 
+	fine = true;
+	for (unsigned op : {WSE_OP_STREAM_IN, WSE_OP_STREAM_OUT}) {
+		s = good(op);
+		s.len = 8;
+		fine &= tb.judge(s, false) == Verdict{WSE_ST_BAD_FIELD, offsetof(Sqe, len)};
+		s.flags |= WSE_SQF_LINEAR;
+		fine &= tb.judge(s, false) == Verdict{WSE_ST_BAD_FIELD, offsetof(Sqe, lstride)};
+		s.lstride = 0;
+		fine &= tb.judge(s, false) == okay;
+		s.len = 12;
+		fine &= tb.judge(s, false) == Verdict{WSE_ST_BAD_FIELD, offsetof(Sqe, len)};
+		s.len = 0;
+		fine &= tb.judge(s, false) == Verdict{WSE_ST_BAD_FIELD, offsetof(Sqe, len)};
+		s.len = 0xfffffff8;
+		fine &= tb.judge(s, false) == okay;
+	}
+	s = good(WSE_OP_STREAM_IN);
+	s.lstride = 0;
+	s.len = 8;
+	s.flags |= WSE_SQF_LINEAR | WSE_SQF_INDEX_ONLY;
+	fine &= tb.judge(s, false) == Verdict{WSE_ST_BAD_FIELD, offsetof(Sqe, flags)};
+	tap.ok(fine, "LINEAR has a LEN and no LSTRIDE, and excludes INDEX_ONLY");
+
 	s = good(WSE_OP_STREAM_OUT);
 	s.etype = WSE_ETYPE_RAW32;
 	fine = tb.judge(s, false) == Verdict{WSE_ST_BAD_FIELD, offsetof(Sqe, nfeat)};
@@ -725,12 +752,17 @@ void random_command(Rng &rng, struct drm_wse_cmd *c)
 		c->kcol = rng.chance(90) ? 1 + rng.below(16384) : rng.u64();
 		c->nfeat = rng.chance(95) ? 1 << rng.below(3) : rng.below(9);
 		c->etype = rng.below(rng.chance(95) ? 3 : 6);
+		if (rng.chance(20)) { // room for all: how many there are the driver alone looks at
+			c->flags |= DRM_WSE_CMD_LINEAR;
+			c->len = rng.chance(90) ? 0xfffffff8 : rng.pick({0u, 0xfffffffcu});
+			c->lstride = rng.chance(90) ? 0 : small();
+		}
 	}
 }
 
 void test_driver(Tap &tap, Bench &tb, unsigned n)
 {
-	const struct wse_geom g = {Rows, Cols, WSE_SRAM_BYTES, WSE_NCOLORS, 4, true};
+	const struct wse_geom g = {Rows, Cols, WSE_SRAM_BYTES, WSE_NCOLORS, 4, true, true};
 	unsigned accepted = 0, refused = 0, i;
 	bool same = true;
 

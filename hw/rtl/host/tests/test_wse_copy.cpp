@@ -15,7 +15,7 @@ constexpr unsigned Rows = 3, Cols = 4, N = Rows * Cols;		// as in blocks.mk
 constexpr unsigned Limit = 1000000;				// cycles that no command here needs
 // of the service plane, as in wse_core
 enum { OpWrite = 1, OpRead = 2 };
-const wse_geom Geom = {Rows, Cols, WSE_SRAM_BYTES, WSE_NCOLORS, 4, true};
+const wse_geom Geom = {Rows, Cols, WSE_SRAM_BYTES, WSE_NCOLORS, 4, true, true};
 
 using Sram = std::vector<std::vector<uint8_t>>;			// [N][WSE_SRAM_BYTES]
 

@@ -171,7 +171,7 @@ struct Bench : ExecTb<Vwse_start> {
 	}
 };
 
-const wse_geom Geom = {Rows, Cols, WSE_SRAM_BYTES, WSE_NCOLORS, 4, true};
+const wse_geom Geom = {Rows, Cols, WSE_SRAM_BYTES, WSE_NCOLORS, 4, true, true};
 
 struct Rect { unsigned r0, c0, rows, cols; };
 

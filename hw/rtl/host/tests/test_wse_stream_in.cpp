@@ -115,14 +115,15 @@ struct Job : StreamJob {
 			}
 		expect(mem);
 	}
-	bool sent(HostMem &mem, unsigned n, unsigned c, unsigned k, uint32_t *v)
+	// at: selected elements of the column before this one
+	bool sent(HostMem &mem, unsigned n, unsigned c, unsigned k, unsigned *at, uint32_t *v)
 	{
 		uint32_t w = 0;
 
 		if (!selected(mem, n, c, k))
 			return false;
 		if (reads_values())
-			mem.get(buf, off(n, c, k), &w, bytes());
+			mem.get(buf, place(n, c, k, (*at)++), &w, bytes());
 		*v = cmd.etype == WSE_ETYPE_BF16 ? w << 16 :
 		     cmd.etype == WSE_ETYPE_FP32 ? uint32_t(twin_bf16_round(w)) << 16 : w;
 		return !flag(DRM_WSE_CMD_DROP_ZERO) || *v << 1;
@@ -133,13 +134,13 @@ struct Job : StreamJob {
 
 		for (auto &w : want)
 			w.clear();
-		for (unsigned c = 0; c < cmd.cols; c++)
-			for (unsigned blk = 0; blk < cmd.nline; blk++) {
+		for (unsigned c = 0, at; c < cmd.cols; c++)
+			for (unsigned blk = at = 0; blk < cmd.nline; blk++) {
 				auto &w = want[cmd.col0 + c];
 
 				for (unsigned k = 0; k < cmd.kcol; k++)
 					for (unsigned f = 0; f < cmd.nfeat; f++)
-						if (sent(mem, blk * cmd.nfeat + f, c, k, &v))
+						if (sent(mem, blk * cmd.nfeat + f, c, k, &at, &v))
 							w.push_back({cmd.etype == WSE_ETYPE_RAW32
 									     ? v
 									     : v | f << 14 | k,
@@ -244,7 +245,8 @@ bool refused(Bench &b)
 	b.pace();
 	do
 		j.random(b);
-	while (!j.reads_values() && !j.flag(DRM_WSE_CMD_MASKED));
+	while ((!j.reads_values() && !j.flag(DRM_WSE_CMD_MASKED)) ||
+	       (j.linear() && j.flag(DRM_WSE_CMD_MASKED) && j.density != 100));
 	of_mask = j.flag(DRM_WSE_CMD_MASKED) && (!j.reads_values() || b.rng.below(2));
 	b.bus.mem.refuse(j.vital(b.rng, of_mask), 8);
 	b.begin_job(j);
@@ -297,8 +299,39 @@ bool stuck(Bench &b)
 	return good;
 }
 
+// A LINEAR run that has fewer elements than the mask selects: its column waits behind the last of
+// them, and reads no further.
+bool short_run(Bench &b)
+{
+	Job j;
+	unsigned lowest = Cols, n = 0;
+
+	b.pace();
+	do
+		j.random(b);
+	while (!j.linear() || !j.flag(DRM_WSE_CMD_MASKED) || j.cmd.len < 16);
+	j.sqe.len = 8 + b.rng.below(j.cmd.len / 8 - 1) * 8;
+	for (unsigned c = 0; c < j.cmd.cols; c++)
+		if (j.picked[c] * j.bytes() > j.sqe.len) {
+			lowest = n++ ? lowest : j.cmd.col0 + c;
+			if (j.cmd.cstride >= j.cmd.len)
+				b.bus.mem.refuse(j.buf.bus(j.cmd.off + c * j.cmd.cstride +
+							   j.sqe.len), 8);
+		}
+	b.begin_job(j);
+	if (!b.comes_to_rest(Limit)) {
+		b.bus.mem.refuse_nothing();
+		return !n && b.top.status_o == WSE_ST_OK && b.rest() && j.arrived(b, true);
+	}
+	bool good = n && b.deadlock(lowest, n, j.cmd.color) && j.arrived(b, false);
+
+	b.bus.mem.refuse_nothing();
+	b.clear();
+	return good && streams(b);
+}
+
 // bf16 in four features on all columns: a wavelet a cycle into each
-bool fast(Bench &b, uint64_t *cycles, size_t *wavelets)
+bool fast(Bench &b, bool linear, uint64_t *cycles, size_t *wavelets)
 {
 	Job j;
 
@@ -314,7 +347,7 @@ bool fast(Bench &b, uint64_t *cycles, size_t *wavelets)
 	j.cmd.nfeat = 4;
 	j.cmd.nline = 16;
 	j.cmd.kcol = 64;
-	j.cmd.flags = 0;
+	j.cmd.flags = linear ? DRM_WSE_CMD_LINEAR : 0;
 	j.cmd.bo = 1;
 	j.cmd.mask_bo = j.cmd.moff = j.cmd.rstride = j.cmd.mcstride = 0;
 	j.strides(b.rng);
@@ -347,6 +380,10 @@ int main(int argc, char **argv)
 
 					  return one_type(b, e, f, fl) &&
 						 one_type(b, e, f, fl | DRM_WSE_CMD_DROP_ZERO) &&
+						 one_type(b, e, f, fl | DRM_WSE_CMD_LINEAR) &&
+						 one_type(b, e, f,
+							  fl | DRM_WSE_CMD_LINEAR |
+								  DRM_WSE_CMD_DROP_ZERO) &&
 						 one_type(b, e, f, fl | DRM_WSE_CMD_INDEX_ONLY);
 				  }),
 			     "%s, %u a block: every element once and in order, zeros dropped, indices alone, END",
@@ -363,9 +400,14 @@ int main(int argc, char **argv)
 	     "context reset at any cycle; the next stream is clean");
 	t.ok(many(b, 200, stuck),
 	     "columns without room: at rest, DEADLOCK names the lowest, how many, the color");
-	bool good = many(b, 1, [&](Bench &) { return fast(b, &cycles, &wavelets); });
+	t.ok(many(b, 200, short_run), "a LINEAR run that is too short: its columns wait");
+	for (unsigned linear = 0; linear < 2; linear++) {
+		bool good = many(b, 1, [&](Bench &) {
+			return fast(b, linear, &cycles, &wavelets);
+		});
 
-	t.ok(good, "%zu wavelets into each of %u columns in %llu cycles", wavelets, Cols,
-	     (unsigned long long)cycles);
+		t.ok(good, "%zu wavelets into each of %u columns in %llu cycles%s", wavelets, Cols,
+		     (unsigned long long)cycles, linear ? ", LINEAR" : "");
+	}
 	return t.plan();
 }

@@ -147,7 +147,7 @@ struct Job : StreamJob {
 
 						if (cmd.etype == WSE_ETYPE_BF16)
 							v = twin_bf16_round(v);
-						want.put(buf, off(n, c, k), &v, bytes());
+						want.put(buf, place(n, c, k, at - 1), &v, bytes());
 					}
 		}
 		for (unsigned i = b.rng.below(4); i--; )	// other colors pass by, or wait
@@ -190,7 +190,7 @@ bool streams(Bench &b)
 	return j.run();
 }
 
-bool one_type(Bench &b, unsigned etype, unsigned nfeat, bool masked)
+bool one_type(Bench &b, unsigned etype, unsigned nfeat, bool masked, bool linear)
 {
 	Job j(b);
 
@@ -199,7 +199,8 @@ bool one_type(Bench &b, unsigned etype, unsigned nfeat, bool masked)
 		j.shape(b.rng, WSE_OP_STREAM_OUT);
 		j.cmd.etype = etype;
 		j.cmd.nfeat = nfeat;
-		j.cmd.flags = masked ? DRM_WSE_CMD_MASKED : 0;
+		j.cmd.flags = (masked ? DRM_WSE_CMD_MASKED : 0) |
+			      (linear ? DRM_WSE_CMD_LINEAR : 0);
 		j.cmd.mask_bo = j.cmd.moff = j.cmd.rstride = j.cmd.mcstride = 0;
 		j.strides(b.rng);
 	} while (!j.lay(b.rng, b.bus.mem));
@@ -317,8 +318,43 @@ bool cut_short(Bench &b)
 	return good && streams(b);
 }
 
+// A LINEAR run that has room for fewer elements than the mask selects: its column takes no more,
+// and nothing behind the run is written.
+bool short_run(Bench &b)
+{
+	Job j(b);
+	unsigned lowest = Cols, n = 0;
+
+	b.pace();
+	do {
+		b.clear();
+		j.random();
+	} while (!j.linear() || !j.flag(DRM_WSE_CMD_MASKED) || j.cmd.len < 16);
+	j.sqe.len = 8 + b.rng.below(j.cmd.len / 8 - 1) * 8;
+	for (unsigned c = 0; c < j.cmd.cols; c++)
+		if (j.picked[c] * j.bytes() > j.sqe.len) {
+			lowest = n++ ? lowest : j.cmd.col0 + c;
+			for (uint64_t i = j.sqe.len; i < j.cmd.len; i++) {
+				uint64_t o = j.cmd.off + c * j.cmd.cstride + i;
+				uint8_t byte;
+
+				b.bus.mem.get(j.buf, o, &byte, 1);
+				j.want.put(j.buf, o, &byte, 1);
+			}
+		}
+	HostMem old = b.bus.mem;
+
+	b.start(j);
+	if (!b.comes_to_rest(Limit))
+		return !n && b.top.status_o == WSE_ST_OK && b.bus.mem == j.want && b.rest();
+	bool good = n && b.deadlock(lowest, n, j.cmd.color) && b.bus.mem.between(old, j.want);
+
+	b.clear();
+	return good && streams(b);
+}
+
 // 32-bit gradients of four features from all columns, as the library stores them
-bool fast(Bench &b, uint64_t *cycles, unsigned *words)
+bool fast(Bench &b, bool linear, uint64_t *cycles, unsigned *words)
 {
 	Job j(b);
 
@@ -335,11 +371,14 @@ bool fast(Bench &b, uint64_t *cycles, unsigned *words)
 	j.cmd.nfeat = 4;
 	j.cmd.nline = 16;
 	j.cmd.kcol = 64;
-	j.cmd.flags = 0;
+	j.cmd.flags = linear ? DRM_WSE_CMD_LINEAR : 0;
 	j.cmd.mask_bo = j.cmd.moff = j.cmd.rstride = j.cmd.mcstride = 0;
+	j.strides(b.rng);
 	j.cmd.off = 0;
-	j.cmd.cstride = 256;
-	j.cmd.lstride = 256 * Cols;
+	if (!linear) {
+		j.cmd.cstride = 256;
+		j.cmd.lstride = 256 * Cols;
+	}
 	if (!j.lay(b.rng, b.bus.mem, 0))
 		return false;
 	j.prepare();
@@ -366,8 +405,10 @@ int main(int argc, char **argv)
 		for (unsigned f = 1; f <= (e == WSE_ETYPE_RAW32 ? 1 : 4); f *= 2)
 			t.ok(many(b, 60,
 				  [&](Bench &) {
-					  return one_type(b, e, f, false) &&
-						 one_type(b, e, f, true);
+					  return one_type(b, e, f, false, false) &&
+						 one_type(b, e, f, true, false) &&
+						 one_type(b, e, f, false, true) &&
+						 one_type(b, e, f, true, true);
 				  }),
 			     "%s, %u a block: every selected element in its place, all other bytes as they were",
 			     types[e], f);
@@ -383,10 +424,14 @@ int main(int argc, char **argv)
 	     "context reset at any cycle; the next stream is clean");
 	t.ok(many(b, 200, cut_short),
 	     "a stream cut short: at rest, DEADLOCK names the lowest column, how many, the color");
-	bool good = many(b, 1, [&](Bench &) { return fast(b, &cycles, &words); });
+	t.ok(many(b, 200, short_run), "a LINEAR run that is too short: its columns wait");
+	bool good = many(b, 1, [&](Bench &) { return fast(b, false, &cycles, &words); });
 
 	// this bench's bus leaves a cycle between two bursts: 5 for 4 words, and the page lists
 	t.ok(good && cycles < words * 3 / 2, "%u words from %u columns in %llu cycles", words, Cols,
 	     (unsigned long long)cycles);
+	good = many(b, 1, [&](Bench &) { return fast(b, true, &cycles, &words); });
+	t.ok(good && cycles < words * 3 / 2, "%u words from %u columns in %llu cycles, LINEAR",
+	     words, Cols, (unsigned long long)cycles);
 	return t.plan();
 }
