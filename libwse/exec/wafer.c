@@ -80,6 +80,11 @@ static int fail(struct wafer *w, int ret, const char *what)
 	return ret ? wse_fail_in(ret, "%s: %s: ", wse_device_uri(w->dev), what) : 0;
 }
 
+static int has_linear(const struct wafer *w)
+{
+	return wse_linear_streams && w->info.features & WSE_FEATURES_LINEAR_MASK;
+}
+
 static void wafer_info(struct wse_exec *e, struct wse_exec_info *info)
 {
 	struct wafer *w = (struct wafer *)e;
@@ -92,7 +97,8 @@ static void wafer_info(struct wse_exec *e, struct wse_exec_info *info)
 				       .lanes = w->info.lanes,
 				       .sram = w->info.sram_kib * 1024,
 				       .group = (w->info.features & WSE_FEATURES_GROUP_MASK) >>
-						WSE_FEATURES_GROUP_SHIFT};
+						WSE_FEATURES_GROUP_SHIFT,
+				       .no_linear = !has_linear(w)};
 }
 
 /* ---- programs ---- */
@@ -349,10 +355,24 @@ static void units_done(struct wafer *w, struct pending *p, const struct wse_micr
 	p->nunits = 0;
 }
 
+static size_t matrix_floats(const struct wafer *w, uint32_t unit)
+{
+	return (size_t)w->g->units[unit].outs * w->g->units[unit].ins;
+}
+
+/* the order in which a unit's gradients come back; NULL: each comes to its place */
+static const struct wse_packed *packed_grad(const struct wafer *w,
+					    const struct wse_micro_batch *job, uint32_t unit)
+{
+	return has_linear(w) ? wse_image_grad_packed(&job->images[unit], matrix_floats(w, unit))
+			     : NULL;
+}
+
 /* the oldest submit: wait for it, deliver what it made. An earlier error goes on in ret */
 static int reap(struct wafer *w, const struct wse_micro_ops *ops, void *ctx, int ret)
 {
 	struct pending *p = &w->pend[w->first];
+	const struct wse_packed *packed;
 	struct wse_failure earlier;
 	int r;
 
@@ -373,6 +393,9 @@ static int reap(struct wafer *w, const struct wse_micro_ops *ops, void *ctx, int
 		wse_failure_undo(&earlier);
 	if (!ret && p->loss)
 		pick_losses(w, p);
+	packed = !ret && p->grad ? packed_grad(w, p->job, p->unit) : NULL;
+	if (packed)
+		ret = wse_packed_grads(packed, matrix_floats(w, p->unit), p->grad->ptr);
 	if (!ret && p->grad)
 		ret = ops->grad_put(ctx, p->job->index, p->unit, p->grad);
 	return ret;
@@ -444,10 +467,8 @@ static int make_room(struct wafer *w, struct wse_emit *e, struct pending *p, uin
 /* gradients that are not made are 0: a masked stream leaves their places as they are */
 static void clear_grad(const struct wafer *w, const struct wse_micro_batch *job, uint32_t unit)
 {
-	const struct wse_unit *u = &w->g->units[unit];
-
-	if (wse_image_grad_mask(&job->images[unit]))
-		memset(w->grads[unit]->ptr, 0, (size_t)u->outs * u->ins * sizeof(float));
+	if (wse_image_grad_mask(&job->images[unit]) && !packed_grad(w, job, unit))
+		memset(w->grads[unit]->ptr, 0, matrix_floats(w, unit) * sizeof(float));
 }
 
 /*
@@ -504,6 +525,7 @@ static int one_job(struct wafer *w, const struct wse_micro_batch *job, uint32_t 
 		.losses = w->losses,
 		.loss_off = (size_t)slot * w->g->tile.cols * wse_graph_tokens(w->g) * 4,
 		.bcast_dim = !!(w->info.features & WSE_FEATURES_BCAST_DIM_MASK),
+		.linear = has_linear(w),
 		.budget = w->budget,
 	};
 	uint64_t cycles = 0;

@@ -62,6 +62,8 @@ static void place(struct wse_image_file *f, uint32_t unit, struct wse_shared_buf
 		now = wse_image_spans(f->g, &f->g->units[unit], buf);
 	now.mask = old.mask;
 	now.mask_tr = old.mask_tr;
+	now.packed = old.packed;
+	now.packed_tr = old.packed_tr;
 	now.dense_grad = old.dense_grad;
 	f->images[unit] = now;
 }

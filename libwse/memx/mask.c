@@ -8,6 +8,8 @@
 
 #include "base/error.h"
 #include "memx/memx.h"
+#include "num/num.h"
+#include "ops/emit.h"
 
 static size_t back_at(const struct wse_unit_mask *u)
 {
@@ -91,11 +93,21 @@ int wse_masks_open(struct wse_masks *m, const struct wse_sparsity *cfg, const st
 	return ret;
 }
 
+static void drop_packed(const struct wse_masks *m, struct wse_packed *p)
+{
+	wse_packed_fini(p);
+	if (p->buf)
+		m->pool->free(m->pool->ctx, p->buf);
+	p->buf = NULL;
+}
+
 void wse_masks_close(struct wse_masks *m)
 {
 	for (uint32_t i = 0; m->unit && i < m->g->nunits; i++) {
 		if (m->unit[i].buf)
 			m->pool->free(m->pool->ctx, m->unit[i].buf);
+		drop_packed(m, &m->unit[i].packed);
+		drop_packed(m, &m->unit[i].packed_tr);
 		free(m->unit[i].next);
 	}
 	free(m->unit);
@@ -140,12 +152,69 @@ void wse_masks_show(struct wse_masks *m, struct wse_image *images)
 
 		if (!k->buf)
 			continue;
+		k->stale = 1;
+		images[i].packed = images[i].packed_tr = NULL;
 		images[i].mask = (struct wse_span){m->there ? k->buf : NULL, 0};
 		if (m->g->forward)
 			continue;
 		images[i].mask_tr = (struct wse_span){m->there ? k->buf : NULL, back_at(k)};
 		transpose(m, i);
 	}
+}
+
+static int layout(struct wse_masks *m, uint32_t unit, int back, int images)
+{
+	struct wse_unit_mask *k = &m->unit[unit];
+	struct wse_packed *p = back ? &k->packed_tr : &k->packed;
+	const unsigned char *bits = (unsigned char *)k->buf->ptr + (back ? back_at(k) : 0);
+	int ret;
+
+	wse_packed_fini(p);
+	ret = wse_packed_init(p, m->g, &m->g->units[unit], back, bits, wse_emit_stream_bytes);
+	if (p->buf && (ret || !images || p->buf->size < p->bytes2)) {
+		m->pool->free(m->pool->ctx, p->buf);
+		p->buf = NULL;
+	}
+	if (!ret && images && !p->buf)
+		ret = m->pool->alloc(m->pool->ctx, p->bytes2, &p->buf);
+	return ret;
+}
+
+int wse_masks_pack(struct wse_masks *m, uint32_t unit, struct wse_image *img, int images)
+{
+	struct wse_unit_mask *k = m->unit ? &m->unit[unit] : NULL;
+	int ret = 0;
+
+	if (!k || !k->buf || !m->there || m->g->tile.no_linear)
+		return 0;
+	if (k->stale)
+		ret = layout(m, unit, 0, images);
+	if (!ret && k->stale && !m->g->forward && images)
+		ret = layout(m, unit, 1, images);
+	if (ret)
+		return wse_fail(ret, "no memory for the packed weights of %s",
+				m->tab->t[m->g->units[unit].weight].name);
+	k->stale = 0;
+	img->packed = &k->packed;
+	if (k->packed.buf)
+		wse_packed_image(&k->packed, wse_span_ptr(img->fwd), k->packed.buf->ptr);
+	if (!k->packed_tr.buf || !img->tr.buf)
+		return 0;
+	img->packed_tr = &k->packed_tr;
+	wse_packed_image(&k->packed_tr, wse_span_ptr(img->tr), k->packed_tr.buf->ptr);
+	return 0;
+}
+
+/* an element and its place, and what the longest of the columns' runs adds to the others */
+uint64_t wse_masks_packed_memory(const struct wse_graph *g, const struct wse_unit *u, int images)
+{
+	double n = (double)u->outs * u->ins * u->density;
+	uint64_t each = images ? sizeof(uint16_t) : 0;
+
+	if (g->tile.no_linear)
+		return 0;
+	n += 2.0 * g->tile.cols * wse_sqrt(n / g->tile.cols);
+	return (uint64_t)n * (each + sizeof(uint32_t)) * (g->forward || !images ? 1 : 2);
 }
 
 /* ---- a tensor's own order ---- */

@@ -8,6 +8,7 @@
 #define WSE_MEMX_MASK_H
 
 #include "graph/mask.h"
+#include "graph/packed.h"
 #include "memx/map.h"
 #include "memx/sparsity.h"
 #include "ops/micro_batch.h"
@@ -17,6 +18,8 @@ struct wse_buf_pool;
 struct wse_unit_mask {
 	struct wse_shared_buf *buf; /* the image's bits, those of the transposed one; NULL: dense */
 	struct wse_mask_shape fwd, back;
+	struct wse_packed packed, packed_tr; /* of these bits, unless they are stale */
+	int stale;
 	unsigned char *next; /* chosen for after this step: as those of the image; or NULL */
 };
 
@@ -45,6 +48,13 @@ static inline unsigned char *wse_masks_bits(const struct wse_masks *m, uint32_t 
 
 /* their place into the images, once they are there; and the transposed bits, by the others */
 void wse_masks_show(struct wse_masks *m, struct wse_image *images);
+/*
+ * A unit's images have been written: the weights that are there, packed, where streams are LINEAR;
+ * images 0: the layout alone, which gradients come back in. -ENOMEM
+ */
+int wse_masks_pack(struct wse_masks *m, uint32_t unit, struct wse_image *img, int images);
+/* bytes of that, of a unit with such a density */
+uint64_t wse_masks_packed_memory(const struct wse_graph *g, const struct wse_unit *u, int images);
 /* the bits of a part's element are set or cleared: of the next mask, if there is one */
 void wse_masks_put(struct wse_masks *m, const struct wse_sparse_part *p, size_t from, size_t count,
 		   const unsigned char *bytes);

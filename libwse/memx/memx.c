@@ -629,6 +629,8 @@ static int pass_unit(struct wse_memx *mx, uint32_t unit, int updating)
 		ret = pass_others(mx, unit, updating);
 	if (!ret && mx->early[unit])
 		ret = copy_mirror(mx, unit);
+	if (!ret)
+		ret = wse_masks_pack(&mx->masks, unit, &mx->images[unit], !mx->ifile);
 	end = mx->ifile ? wse_image_file_end(mx->ifile, unit, mx->step, !ret) : 0;
 	ret = ret ? ret : end;
 	if (ret)

@@ -106,12 +106,34 @@ static void emit_slice(struct wse_emit *e, struct drm_wse_cmd cmd, struct wse_sl
 	}
 }
 
+/* the LINEAR stream of a chunk: its elements of `size` bytes lie packed in buf */
+static void emit_packed(struct wse_emit *e, struct drm_wse_cmd cmd, const struct wse_packed *p,
+			uint32_t chunk, uint32_t size, const struct wse_buffer *buf)
+{
+	const struct wse_packed_run *run = p->run + (size_t)chunk * p->pieces;
+	uint32_t left = cmd.nline;
+
+	cmd.queue = size == 4 ? WSE_QUEUE_OUT : WSE_QUEUE_IN;
+	cmd.budget = stream_budget(e);
+	cmd.flags |= DRM_WSE_CMD_LINEAR;
+	cmd.bo = wse_buffer_handle(buf);
+	cmd.lstride = 0;
+	for (uint32_t i = 0; i < p->pieces; i++, left -= cmd.nline) {
+		cmd.nline = left < p->blocks ? left : p->blocks;
+		cmd.off = size == 4 ? run[i].at4 : run[i].at2;
+		cmd.len = cmd.cstride = wse_packed_stride(&run[i], size);
+		wse_emit_cmd(e, cmd);
+		cmd.moff += (uint64_t)cmd.nline * cmd.nfeat * cmd.rstride;
+	}
+}
+
 void wse_emit_image(struct wse_emit *e, uint32_t unit, uint32_t chunk, int back)
 {
 	const struct wse_unit *u = &e->g->units[unit];
 	const struct wse_image *img = &e->job->images[unit];
 	struct wse_slice s = back ? wse_unit_slice_back(u, chunk) : wse_unit_slice(u, chunk);
 	struct wse_mask_shape m = wse_mask_shape(e->g, u, back);
+	const struct wse_packed *p = back ? img->packed_tr : img->packed;
 	struct wse_layer l = layer(e);
 	struct drm_wse_cmd cmd;
 
@@ -119,6 +141,8 @@ void wse_emit_image(struct wse_emit *e, uint32_t unit, uint32_t chunk, int back)
 		s = (struct wse_slice){s.in0, s.ins, s.out0, s.outs};
 	cmd = wse_layer_image(&l, s.outs, s.ins);
 	emit_mask(e, &cmd, &m, s, back ? img->mask_tr : img->mask);
+	if (e->linear && cmd.flags & DRM_WSE_CMD_MASKED && p && p->buf && p->buf->view[e->device])
+		return emit_packed(e, cmd, p, chunk, 2, p->buf->view[e->device]);
 	emit_slice(e, cmd, s, back ? u->outs : u->ins, back ? img->tr : img->fwd);
 }
 
@@ -151,7 +175,16 @@ void wse_emit_grads(struct wse_emit *e, uint32_t unit, uint32_t chunk)
 	struct wse_slice s = wse_unit_slice(u, chunk);
 	struct wse_layer l = layer(e);
 	struct drm_wse_cmd cmd = wse_layer_grads(&l, s.outs, s.ins);
+	const struct wse_packed *p =
+		wse_image_grad_packed(&e->job->images[unit], (size_t)u->outs * u->ins);
+	const struct wse_buffer *buf;
 
 	emit_grad_mask(e, &cmd, unit, s);
+	if (e->linear && p) {
+		buf = wse_emit_buffer(e, e->grads[unit]);
+		if (buf)
+			emit_packed(e, cmd, p, chunk, 4, buf);
+		return;
+	}
 	emit_slice(e, cmd, s, u->ins, (struct wse_span){e->grads[unit], 0});
 }

@@ -44,6 +44,7 @@ struct wse_emit {
 	 * core's lines are read for it
 	 */
 	int bcast_dim;
+	int linear; /* it has LINEAR streams (FEATURES.LINEAR) */
 	/* of a stream, which waits for all starts before its own; 0: WSE_EMIT_STREAM_BUDGET */
 	uint64_t budget;
 	struct drm_wse_cmd cmd[WSE_EMIT_CMDS];

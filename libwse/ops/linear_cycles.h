@@ -85,13 +85,13 @@ static inline uint64_t wse_part(double part, uint64_t of)
 }
 
 /*
- * of n weights of a block and column those that there are in the column that has most of them: a
- * block waits for it, but those before and behind it do not
+ * of n weights of a block and column those that there are in a column that others wait for; how
+ * many differs from block to block, and a column that is behind catches up
  */
 static inline uint64_t wse_sent(double density, uint64_t n)
 {
 	return (uint64_t)(0.5 + density * (double)n +
-			  0.7 * wse_sqrt(density * (1.0 - density) * (double)n));
+			  0.25 * wse_sqrt(density * (1.0 - density) * (double)n));
 }
 
 /* of n weights one at least is there, each with this density */
@@ -107,20 +107,22 @@ static inline double wse_any_of(double density, uint32_t n)
 /*
  * A block's sums go round the row while the next one's products are made: a cycle a sum, and what
  * begins and ends it, the longer the more features a block has. Of masked weights the lanes and the
- * ring know those that are there; the bus brings whole runs, and the words of their masks.
+ * ring know those that are there. The bus brings them, LINEAR, or else whole rows, and the words of
+ * their masks.
  */
 static inline struct wse_block_cost wse_linear_block(const struct wse_graph *g, uint64_t k,
 						     double density)
 {
 	uint64_t b = g->nfeat, t = g->t, cols = wse_bus_columns(g);
 	uint64_t least = cols > 8 ? 300 : 200, run = wse_most(least, k * 25);
+	uint64_t some = 156 + (g->tile.no_linear ? run : wse_part(density, k * 25));
 	uint64_t less = t <= 8 ? 14 : t <= 24 ? 4 : 0, each = b >= 4 ? 300 : b == 2 ? 50 : 0;
 
 	return (struct wse_block_cost){
 		.lanes = 100 * (wse_sent(density, b * k) * (t / g->tile.lanes) + (t <= 8 ? 39 : 5)),
 		.trip = 100 * (b * t + 35 - less) + wse_part(density, each * k),
 		/* each run of a feature has requests of its own */
-		.port = b * cols * (density < 1.0 ? run + 156 : run),
+		.port = b * cols * (density < 1.0 ? some : run),
 	};
 }
 
@@ -137,7 +139,7 @@ static inline uint64_t wse_linear_cycles(const struct wse_graph *g, uint64_t k, 
 /*
  * With rows, the links to the south carry the stream and the sums, a wavelet of each an element:
  * two cycles at best, and a part of one more where the two meet, which each row below the first
- * adds to. Of a masked gradient come back the bursts of 8 elements that have one.
+ * adds to. A masked gradient comes back LINEAR, or else in the bursts of 8 elements that have one.
  */
 static inline struct wse_block_cost wse_wgrad_block(const struct wse_graph *g, uint64_t k,
 						    double density)
@@ -167,7 +169,9 @@ static inline struct wse_block_cost wse_wgrad_block(const struct wse_graph *g, u
 	link = density < 1.0 ? b * wse_part(density, k * element) + (t <= 8 ? 3400 : 6300) : link;
 	if (density < 1.0)
 		c.port = b * wse_bus_columns(g) *
-			 wse_part(wse_any_of(density, 8), (k + 7) / 8 * 443);
+			 (g->tile.no_linear
+				  ? wse_part(wse_any_of(density, 8), (k + 7) / 8 * 443)
+				  : wse_part(density, k * (g->tile.group ? 50 : 443 / 8)));
 
 	if (b >= 4)
 		c.trip = wse_most(c.trip, link);

@@ -4,6 +4,7 @@
 #define WSE_OPS_MICRO_BATCH_H
 
 #include "graph/graph.h"
+#include "graph/packed.h"
 
 #define WSE_SWARM_MAX 64
 /* the devices of a run, and one that replays a step of it */
@@ -44,6 +45,8 @@ struct wse_image {
 	 * buf NULL: all are there
 	 */
 	struct wse_span mask, mask_tr;
+	/* of those weights alone, and of the transposed image; NULL: streams go by rows */
+	const struct wse_packed *packed, *packed_tr;
 	int dense_grad;		/* they have a gradient all the same, in this step */
 };
 
@@ -51,6 +54,15 @@ struct wse_image {
 static inline const unsigned char *wse_image_grad_mask(const struct wse_image *img)
 {
 	return img->mask.buf && !img->dense_grad ? wse_span_ptr(img->mask) : NULL;
+}
+
+/* how a unit's gradients [floats] come back when they are packed, into the place of all; or NULL */
+static inline const struct wse_packed *wse_image_grad_packed(const struct wse_image *img,
+							      size_t floats)
+{
+	const struct wse_packed *p = wse_image_grad_mask(img) ? img->packed : NULL;
+
+	return p && p->bytes4 <= floats * 4 ? p : NULL;
 }
 
 /* One micro-batch of T tokens: all arrays are [width][T], row-major. */

@@ -143,6 +143,7 @@ int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, con
 	uint32_t arrays = forward ? 1 : wse_optim_arrays(&cfg->optim);
 	uint32_t all = devices * ranks;
 	uint64_t per = (plan->micro_batches + all - 1) / all, io = 0, masks = 0, slots;
+	uint64_t packed = 0, packed_file = 0;
 	uint32_t mine = (plan->micro_batches + ranks - 1) / ranks;
 	struct wse_memx_pieces pieces = {0}, kept;
 	struct wse_tensor_table tab = {0};
@@ -177,10 +178,12 @@ int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, con
 			continue;
 		fwd = wse_mask_shape(g, u, 0);
 		back = wse_mask_shape(g, u, 1);
+		packed += wse_masks_packed_memory(g, u, 1);
+		packed_file += wse_masks_packed_memory(g, u, 0);
 		masks += wse_mask_bytes(&fwd) + (forward ? 0 : wse_mask_bytes(&back));
 	}
-	m->images += masks;
-	m->images_file += masks;
+	m->images += masks + packed;
+	m->images_file += masks + packed_file;
 	grads_in_file(cfg, plan, &tab, &pieces, devices, ranks, m);
 	for (uint32_t i = 0; i < pieces.first[0]; i++) {
 		m->grads += pieces.p[i].count * sizeof(float);

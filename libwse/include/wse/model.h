@@ -165,6 +165,7 @@ struct wse_tile {
 	uint32_t sram;	/* bytes of a core; no sum depends on it */
 	/* columns that share a bus to the host, 0: all; time alone depends on it */
 	uint32_t group;
+	uint32_t no_linear; /* the device has no LINEAR streams: likewise */
 };
 
 enum wse_type { WSE_TYPE_BF16, WSE_TYPE_F32, WSE_TYPE_U16, WSE_TYPE_BYTE, WSE_TYPE_U32 };

@@ -529,6 +529,7 @@ class wse_tile(Structure):
     lanes: 4 or 8: tokens of a core are a multiple
     sram: bytes of a core; no sum depends on it
     group: columns that share a bus to the host, 0: all; time alone depends on it
+    no_linear: the device has no LINEAR streams: likewise
     """
 
 
@@ -1041,6 +1042,7 @@ wse_tile._fields_ = [
     ("lanes", c_uint32),
     ("sram", c_uint32),
     ("group", c_uint32),
+    ("no_linear", c_uint32),
 ]
 
 wse_linear_op._fields_ = [

@@ -340,6 +340,7 @@ class wse_tile(Structure):
     lanes: int
     sram: int
     group: int
+    no_linear: int
 
 class wse_linear_op(Structure):
     program: int

@@ -400,6 +400,9 @@ int main(int argc, char **argv)
 	step("GPT-J's form, 16 tokens", URI, gpt, NULL, 0, gptj);
 	step("an MLP", URI, mlp, NULL, 0, NULL);
 	step("an MLP, a quarter of its weights", URI, mlp, sparse, 1, NULL);
+	wse_linear_streams = 0;
+	step("an MLP, a quarter of its weights, by rows", URI, mlp, sparse, 1, NULL);
+	wse_linear_streams = 1;
 	step("an MLP, half of its weights, 32 tokens", URI, mlp, half, 3, NULL);
 	twin("hidden 64, 16 tokens", "rows=4,cols=4", gpt, NULL, 0, 20, 0);
 	twin("hidden 64, 32 tokens", "rows=4,cols=4", gpt, two, 2, 15, 0);

@@ -8,6 +8,7 @@
 
 #include "sparse.h"
 #include "tap.h"
+#include "ops/emit.h"
 #include "train/verify.h"
 #include "wse_regs.h"
 
@@ -73,7 +74,7 @@ struct came {
 	uint64_t sum, mac, other; /* other: gradients that are not used and were not 0 */
 	double loss, norm;
 	int grads_file;
-	uint64_t image_reads;
+	uint64_t image_reads, bytes, commands, packed; /* packed: units whose streams are LINEAR */
 };
 
 /* the streams of this session go without masks */
@@ -120,8 +121,13 @@ static int steps_of(struct wse_session *s, const struct how *h, struct came *r)
 		if (h->by_hand)
 			show_none(s);
 		ret = wse_session_compute(s, &step);
-		if (!ret && !wse_swarm_cost(s->swarm, 0, &cost))
+		if (!ret && !wse_swarm_cost(s->swarm, 0, &cost)) {
 			r->mac += cost.count[WSE_CNT_MAC];
+			r->bytes += cost.count[WSE_CNT_DMA_RD] + cost.count[WSE_CNT_DMA_WR];
+			r->commands += cost.count[WSE_CNT_CMDS];
+		}
+		for (uint32_t u = 0; u < s->plan.graph.nunits; u++)
+			r->packed += wse_memx_images(s->memx)[u].packed != NULL;
 		if (!ret && h->replay && i + 1 == h->steps)
 			ret = wse_verify_step(s, h->replay);
 		r->other += unused(s, h->by_hand);
@@ -195,6 +201,32 @@ static void same_bits(const struct sparse_case *c)
 		ret = run(c, &h, &got);
 		ok(!ret && same(&want, &got), "%s: those of %u devices", c->what, n);
 	}
+}
+
+/*
+ * Streams are LINEAR, or by rows as a device without them wants it; and cut into commands, of which
+ * each has an area of its own: the same bits, and LINEAR streams bring fewer bytes.
+ */
+static void two_ways(const struct sparse_case *c)
+{
+	const struct how h = {.uri = "sim:func,rows=2,cols=2", .devices = 1, .steps = 3};
+	const uint64_t most = wse_emit_stream_bytes;
+	struct came linear, rows, cut;
+	int ret = run(c, &h, &linear);
+
+	wse_emit_stream_bytes = 4096;
+	ret = ret ? ret : run(c, &h, &cut);
+	wse_linear_streams = 0;
+	wse_emit_stream_bytes = most;
+	ret = ret ? ret : run(c, &h, &rows);
+	wse_linear_streams = 1;
+	ok(!ret && same(&linear, &rows) && same(&linear, &cut) && linear.packed && !rows.packed &&
+		   cut.commands > linear.commands && linear.bytes < rows.bytes,
+	   "%s: by rows, LINEAR, and so in %llu commands instead of %llu: the same bits; %.2f of the "
+	   "bytes%s%s",
+	   c->what, (unsigned long long)cut.commands, (unsigned long long)linear.commands,
+	   (double)linear.bytes / (double)(rows.bytes + 1), ret ? ": " : "",
+	   ret ? wse_error() : "");
 }
 
 /* level 0, in each of its forms, is no section at all */
@@ -309,6 +341,8 @@ int main(void)
 		same_bits(&cases[i]);
 	for (int i = 0; i < NCASES; i++)
 		counts(&cases[i]);
+	for (int i = 0; i < NCASES; i++)
+		two_ways(&cases[i]);
 	level_0();
 	files(&large[0], "{sparsity: 0.75}", WSE_FILES_GRADS);
 	files(&large[0], "{sparsity: 0.75, algorithm: rigl, update: {freq: 2}}", WSE_FILES_GRADS);

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A masked image without the weights that are not there: what LINEAR streams read and write
+ * (hw/doc/fabric.md, edges). Each command of a chunk has an area of its own, in it a run for each
+ * column, as long as the longest of them: element for element in the order in which the port sends.
+ * Gradients come back in the same order, each of 4 bytes. The layout follows from the mask alone.
+ */
+#ifndef WSE_GRAPH_PACKED_H
+#define WSE_GRAPH_PACKED_H
+
+#include "graph/mask.h"
+
+struct wse_shared_buf;
+
+/* streams of masked images are LINEAR where the device has them; 0: rows, for tests */
+extern int wse_linear_streams;
+
+/* of one command; at2, at4: bytes before it of bf16 and of binary32 */
+struct wse_packed_run {
+	size_t at2, at4;
+	uint32_t most; /* elements of the column that has most, at least 1 */
+};
+
+struct wse_packed {
+	struct wse_shared_buf *buf; /* the image's values; NULL: there are none */
+	uint32_t pieces, blocks;    /* commands of a chunk, blocks of each but the last */
+	uint32_t nruns, cols;	    /* chunks * pieces */
+	struct wse_packed_run *run; /* [nruns] */
+	uint32_t *count;	    /* [nruns][cols] elements of a run */
+	uint32_t *place;	    /* [n] elements in the order of runs: in the dense image */
+	size_t n, bytes2, bytes4;   /* elements; bytes of all areas */
+};
+
+/* bytes of a column's run: a multiple of 8, the distance of two columns as well */
+static inline uint32_t wse_packed_stride(const struct wse_packed_run *r, uint32_t size)
+{
+	return (r->most * size + 7) / 8 * 8;
+}
+
+/* bytes that a command's stream may span, of a row of so many elements: blocks of it, at least 1 */
+static inline uint32_t wse_packed_blocks(uint64_t most, uint32_t width, uint32_t nfeat)
+{
+	uint64_t n = most / ((uint64_t)width * 4 * nfeat);
+
+	return n > UINT32_MAX ? UINT32_MAX : n ? (uint32_t)n : 1;
+}
+
+/*
+ * The layout of a unit's image, back: of the transposed one, with these bits; most: bytes that a
+ * command may span in the dense image. -ENOMEM: p is empty. wse_packed_fini() leaves buf alone.
+ */
+int wse_packed_init(struct wse_packed *p, const struct wse_graph *g, const struct wse_unit *u,
+		    int back, const unsigned char *bits, uint64_t most);
+void wse_packed_fini(struct wse_packed *p);
+
+/* dense [rows][width] to buf */
+void wse_packed_image(const struct wse_packed *p, const uint16_t *dense, uint16_t *packed);
+/*
+ * a unit's gradients [floats], of which the first bytes4 bytes have come back: to their places.
+ * -ENOMEM
+ */
+int wse_packed_grads(const struct wse_packed *p, size_t floats, float *grads);
+
+#endif
