@@ -158,11 +158,16 @@ static int past_oracle(struct wse_oracle_run *run, const struct wse_op *op)
 	return ret;
 }
 
+uint64_t wse_op_attn_past_cycles(const struct wse_graph *g, const struct wse_op *op, uint32_t n)
+{
+	return WSE_START_CYCLES + wse_attn_past_cycles(g->t, longest(g, op), n, op->arg[A_D],
+						       op->arg[A_HEADS], op->arg[A_GROUP]);
+}
+
 /* of the longest past */
 static uint64_t past_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
-	return WSE_START_CYCLES + wse_attn_past_cycles(g->t, longest(g, op), op->arg[A_D],
-						       op->arg[A_HEADS], op->arg[A_GROUP]);
+	return wse_op_attn_past_cycles(g, op, longest(g, op) / g->t - 1);
 }
 
 const struct wse_op_type wse_type_attn_past = {.name = "attention with a past",

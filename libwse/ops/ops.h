@@ -103,6 +103,8 @@ size_t wse_spill_bytes(const struct wse_graph *g, uint32_t spill);
  */
 uint32_t wse_op_attn_past(struct wse_graph *g, uint32_t program, uint32_t qkv, uint32_t past,
 			  uint32_t count, const struct wse_attn_op *a);
+/* predicted, of its START with a past of n rows in the row that has the longest */
+uint64_t wse_op_attn_past_cycles(const struct wse_graph *g, const struct wse_op *op, uint32_t n);
 
 /*
  * from here on losses have a scale a token, an input of the graph: before the loss, and after the

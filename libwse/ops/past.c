@@ -243,11 +243,15 @@ int wse_past_make(const struct wse_graph *of, uint32_t texts, struct wse_past *p
 	return ret;
 }
 
-uint64_t wse_past_cycles(const struct wse_past *p)
+uint64_t wse_past_cycles(const struct wse_past *p, uint32_t n)
 {
 	uint64_t cycles = 0;
 
-	for (uint32_t i = 0; i < p->g.nops; i++)
-		cycles += wse_op_type(p->g.ops[i].kind)->cycles(&p->g, &p->g.ops[i]);
+	for (uint32_t i = 0; i < p->g.nops; i++) {
+		const struct wse_op *op = &p->g.ops[i];
+
+		cycles += op->kind == WSE_OP_ATTN_PAST ? wse_op_attn_past_cycles(&p->g, op, n)
+						       : wse_op_type(op->kind)->cycles(&p->g, op);
+	}
 	return cycles;
 }

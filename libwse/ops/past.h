@@ -33,7 +33,10 @@ struct wse_past {
  * the past does not fit the cores; -ENOMEM
  */
 int wse_past_make(const struct wse_graph *of, uint32_t texts, struct wse_past *p);
-/* predicted, of a token in a row whose keys and values were made; of the longest past */
-uint64_t wse_past_cycles(const struct wse_past *p);
+/*
+ * predicted, of a token in a row whose keys and values were made, with a past of n rows; the
+ * longest is chunks - 1
+ */
+uint64_t wse_past_cycles(const struct wse_past *p, uint32_t n);
 
 #endif

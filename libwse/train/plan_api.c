@@ -151,7 +151,7 @@ static void print_text(const struct wse_plan *p, const struct wse_exec_cfg *log)
 		wse_failure_undo(&before);
 		return;
 	}
-	cycles = wse_past_cycles(&past);
+	cycles = wse_past_cycles(&past, past.chunks - 1);
 	wse_logf(log, WSE_LOG_INFO,
 		 "text             a row of cores a token: %u bytes per core, %llu cycles, %.1f MB "
 		 "of keys and values on the host",
