@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define PROMPTS_ROOM (32 << 10) /* of all, with an end each, as the library has it */
+
 static const char usage[] =
 	"usage: wse-train --params FILE.yaml [options]\n"
 	"       wse-train --tokenize TEXT --tokenizer DIR --out FILE.bin\n"
@@ -30,6 +32,7 @@ static const char usage[] =
 	"  --set KEY.PATH=VALUE overrides a key of the file; may be repeated\n"
 	"  --prompt TEXT        what the sampled text goes on from; \"-\": standard input, bytes as they are\n"
 	"                       (default: the file's, or \"The \"); may be repeated\n"
+	"  --prompt-file FILE   the same of each line of a file, without its newline (default: none)\n"
 	"  --profile DIR        where the time goes: timelines of wafers and host, operations\n"
 	"                       by cycles (default: none)\n"
 	"  --log-json FILE      append what happens as JSON, an object a line (default: none)\n"
@@ -88,6 +91,7 @@ int parse(int argc, char **argv, struct args *a)
 					     {"num_wse", required_argument, NULL, 'n'},
 					     {"num_csx", required_argument, NULL, 'n'},
 					     {"prompt", required_argument, NULL, 'i'},
+					     {"prompt-file", required_argument, NULL, 'I'},
 					     {"validate_only", no_argument, NULL, 'C'},
 					     {"devices", required_argument, NULL, 'd'},
 					     {"data", required_argument, NULL, 't'},
@@ -177,6 +181,9 @@ int parse(int argc, char **argv, struct args *a)
 			/* one too many is an error of the configuration */
 			if (a->nprompts <= WSE_PROMPTS)
 				a->prompts[a->nprompts++].text = optarg;
+			break;
+		case 'I':
+			a->prompt_file = optarg;
 			break;
 		case 'v':
 			a->verify = optarg;
@@ -280,11 +287,62 @@ int read_verify(const char *list, uint64_t *steps, uint32_t *n)
 	return 0;
 }
 
+/* of a file that can be read whole: bytes of all, -errno with a line on stderr */
+static ssize_t read_whole(const char *path, char *text, size_t room)
+{
+	FILE *f = fopen(path, "rb");
+	size_t n = f ? fread(text, 1, room, f) : 0;
+	int err = !f || ferror(f) ? errno : n == room ? EFBIG : 0;
+
+	if (f)
+		fclose(f);
+	if (err == EFBIG)
+		fprintf(stderr, "wse-train: --prompt-file %s: more than %zu bytes of prompts\n",
+			path, room - 1);
+	else if (err)
+		fprintf(stderr, "wse-train: --prompt-file %s: %s\n", path, strerror(err));
+	return err ? -err : (ssize_t)n;
+}
+
+/* a line is a prompt, also an empty one; the last one may lack its newline */
+static int read_lines(struct args *a)
+{
+	static char text[PROMPTS_ROOM + 1];
+	ssize_t n = read_whole(a->prompt_file, text, PROMPTS_ROOM);
+	char *at = text, *end = text + n, *stop;
+	const char *wrong = n ? NULL : "is empty: give a prompt a line";
+
+	if (n < 0)
+		return (int)n;
+	a->nprompts = 0;
+	for (; at < end && !wrong; at = stop + 1) {
+		stop = memchr(at, '\n', (size_t)(end - at));
+		stop = stop ? stop : end;
+		*stop = 0;
+		if (a->nprompts == WSE_PROMPTS)
+			wrong = "one line too many: at most 64 prompts";
+		else if (stop - at >= MAX_PROMPT)
+			wrong = "a prompt is less than 4096 bytes";
+		else
+			a->prompts[a->nprompts++] = (struct wse_prompt){at, (size_t)(stop - at)};
+	}
+	if (wrong && n)
+		fprintf(stderr, "wse-train: --prompt-file %s, line %u: %s\n", a->prompt_file,
+			a->nprompts + 1, wrong);
+	else if (wrong)
+		fprintf(stderr, "wse-train: --prompt-file %s %s\n", a->prompt_file, wrong);
+	a->prompt = a->prompts[0].text;
+	a->prompt_len = a->prompts[0].len;
+	return wrong ? -EINVAL : 0;
+}
+
 int read_prompt(struct args *a)
 {
 	static char text[MAX_PROMPT + 1];
 	ssize_t n = 1;
 
+	if (a->prompt_file)
+		return read_lines(a);
 	for (uint32_t i = 0; i < a->nprompts && a->nprompts > 1; i++)
 		if (!strcmp(a->prompts[i].text, "-")) {
 			fprintf(stderr, "wse-train: --prompt - is the only one, or none of them\n");
@@ -328,6 +386,8 @@ int check_args(const struct args *a, enum wse_mode mode)
 	if (a->check && (a->mode || a->verify || a->require || a->model_dir || a->max_steps))
 		return bad_usage("--check makes steps of another run again, and takes no --mode, "
 				 "--model_dir, --max_steps, --verify-steps or --require");
+	if (a->prompt_file && a->nprompts)
+		return bad_usage("--prompt-file has all prompts: take --prompt away");
 	if (!a->check != !a->steps)
 		return bad_usage("--check F and --steps A..B belong together");
 	if (a->verify_uri && !a->verify)

@@ -15,7 +15,7 @@
 struct args {
 	const char *params, *mode, *devices, *data, *model_dir, *max_steps, *checkpoint;
 	const char *verify, *verify_uri, *require, *prompt, *json, *check, *steps;
-	const char *profile, *wave;
+	const char *profile, *wave, *prompt_file;
 	const char *tokenize, *tokenizer, *out, *launch;
 	size_t prompt_len; /* 0: up to the first NUL */
 	struct wse_prompt prompts[WSE_PROMPTS + 2]; /* all of --prompt */
@@ -36,7 +36,7 @@ int parse(int argc, char **argv, struct args *a);
 /* "A..B", A below B */
 int read_steps(const char *text, uint64_t *from, uint64_t *to);
 int read_verify(const char *list, uint64_t *steps, uint32_t *n);
-/* --prompt -: one byte too many is an error of the configuration */
+/* --prompt -: one byte too many is an error of the configuration; --prompt-file */
 int read_prompt(struct args *a);
 int set_mode(const char *name, enum wse_mode *mode);
 /* options that contradict each other; 0 or the exit status */
