@@ -14,6 +14,7 @@ endif
 SUITES += hw/lockstep/tests/test_judge "$(B)/wse-lockstep --tap --insns 9000000 --seconds 120" \
 	"$(B)/wse-lockstep --tap --seconds 60 --rows 4 --cols 4 --parts --insns 2700000 --seed 7000" \
 	"$(B)/wse-lockstep --tap --seconds 60 --rows 2 --cols 4 --group 2 --insns 1500000 --seed 4000" \
+	"$(B)/wse-lockstep --tap --events --programs 100 --seed 3000" \
 	"$(B)/wse-lockstep --tap --ends --insns 1000000 --seconds 300 --seed 9000 --reach $(LS_REACH)"
 
 .PHONY: lockstep-long

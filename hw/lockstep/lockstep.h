@@ -185,6 +185,18 @@ struct ls_trace { /* of one core */
 	size_t count, room, next; /* next: of the follower */
 };
 
+/* Events of a model while it runs a program, but those that are of time alone. */
+struct ls_events {
+	struct ls_event {
+		struct wse_ev e;
+		uint32_t track; /* events of a track have an order, of two tracks none */
+		uint32_t seq;
+	} *list;
+	size_t count, room;
+	bool lost; /* no memory */
+	uint64_t inject; /* not 0: falsify that event (a test of the judge) */
+};
+
 struct ls_judge {
 	struct ls_rig lead, follow;
 	struct ls_trace *trace; /* [cores] */
@@ -197,6 +209,9 @@ struct ls_judge {
 	size_t index;
 	uint64_t retired, traps, picks; /* compared so far */
 	bool ends;			/* compare final states alone: the follower runs untraced */
+	bool events; /* compare events, too: the follower is exact */
+	struct ls_events seen[2];
+	uint64_t told[WSE_EV_KINDS]; /* events compared so far */
 	uint64_t inject; /* not 0: falsify that instruction of the follower (a test of the judge) */
 	struct ls_cover cover;
 };
@@ -209,6 +224,18 @@ int ls_judge_renew(struct ls_judge *j, const char *lead, const char *follow,
 		   const struct wse_model_cfg *cfg);
 /* 0: alike; 1: they differ, see what; negative: a model failed. */
 int ls_judge_run(struct ls_judge *j, const struct ls_program *p, uint64_t max_cycles);
+
+/* --- events --- */
+
+/* Collects a model's events from now on. */
+int ls_events_begin(struct ls_rig *rig, struct ls_events *v);
+void ls_events_end(struct ls_rig *rig);
+/*
+ * Are they alike but for time? told counts them; else what names the first difference. Of a program
+ * with faults the events of a track on one model may be the first of those on the other.
+ */
+bool ls_events_alike(struct ls_events *lead, struct ls_events *follow, bool faults, uint64_t *told,
+		     char *what, size_t size);
 
 /* --- waves of the RTL around the difference that the judge has found --- */
 

@@ -406,6 +406,8 @@ void ls_judge_destroy(struct ls_judge *j)
 	for (uint32_t core = 0; j->trace && core < j->lead.rows * j->lead.cols; core++)
 		free(j->trace[core].rec);
 	free(j->trace);
+	free(j->seen[0].list);
+	free(j->seen[1].list);
 	ls_rig_destroy(&j->lead);
 	ls_rig_destroy(&j->follow);
 }
@@ -455,8 +457,12 @@ int ls_judge_run(struct ls_judge *j, const struct ls_program *p, uint64_t max_cy
 	err = ls_rig_load(&j->lead, p);
 	if (!err)
 		err = j->lead.ops->trace_retire(j->lead.model, ~0u, on_lead, j);
+	if (!err && j->events)
+		err = ls_events_begin(&j->lead, &j->seen[0]);
 	if (!err)
 		err = ls_rig_run(&j->lead, p, max_cycles);
+	if (j->events)
+		ls_events_end(&j->lead);
 	if (err)
 		return failed(j, &j->lead, err);
 
@@ -466,11 +472,18 @@ int ls_judge_run(struct ls_judge *j, const struct ls_program *p, uint64_t max_cy
 		err = j->follow.ops->trace_retire(j->follow.model, ~0u, on_follow, j);
 	if (!err)
 		err = replay_picks(j);
+	if (!err && j->events)
+		err = ls_events_begin(&j->follow, &j->seen[1]);
 	if (!err)
 		err = ls_rig_run(&j->follow, p, max_cycles);
+	if (j->events)
+		ls_events_end(&j->follow);
 	if (err && !j->differ)
 		return failed(j, &j->follow, err);
 	if (!j->differ)
 		compare_end(j);
+	if (!j->differ && j->events)
+		j->differ = !ls_events_alike(&j->seen[0], &j->seen[1], p->faults, j->told, j->what,
+					     sizeof(j->what));
 	return j->differ;
 }

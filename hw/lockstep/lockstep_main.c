@@ -34,9 +34,12 @@ static const char usage[] =
 	"  --exact             func takes none of its fast paths: a difference that is gone then is theirs\n"
 	"  --ends              compare final states alone: the follower runs untraced, and so takes the fast\n"
 	"                      paths from which a trace keeps the twin\n"
+	"  --events            compare the models' events, too, but for their time; func is exact then\n"
+	"                      (hw/doc/events.md)\n"
 	"  --reach WAY=N[,WAY=N]  func, the follower, must have taken these ways so often (hw/twin/README.md)\n"
 	"  --parts             func cuts its tile into parts, as it does with tiles of 256 cores\n"
-	"  --inject N          falsify the Nth instruction of the follower; the judge must notice\n"
+	"  --inject N          falsify the Nth instruction (with --events: event) of the follower; the judge\n"
+	"                      must notice\n"
 	"  --keep-going        do not end at the first difference\n"
 	"  --wave FILE.fst[,from=A][,to=B][,core=X.Y]  waves of the RTL around the first difference, of its\n"
 	"                      core, from a run of that program again (make tile TRACE=fst; default: none)\n"
@@ -49,7 +52,7 @@ struct options {
 	uint32_t rows, cols, group, seconds, commands;
 	const char *lead, *follow, *kind, *coverage, *reach, *wave;
 	struct wse_wave_window window;
-	bool calm, shuffle, exact, ends, parts, keep_going, tap, verbose;
+	bool calm, shuffle, exact, ends, events, parts, keep_going, tap, verbose;
 };
 
 #define MAX_CYCLES 50000000u /* of one program: none takes a tenth of that */
@@ -160,19 +163,33 @@ static int check_wave(struct options *o)
 static int parse(int argc, char **argv, struct options *o)
 {
 	static const struct option longs[] = {
-		{"programs", 1, NULL, 'p'},	  {"insns", 1, NULL, 'n'},
-		{"seed", 1, NULL, 's'},		  {"rows", 1, NULL, 'R'},
-		{"cols", 1, NULL, 'C'},		  {"group", 1, NULL, 'G'},
-		{"lead", 1, NULL, 'l'},		  {"follow", 1, NULL, 'f'},
-		{"kind", 1, NULL, 'k'},		  {"inject", 1, NULL, 'i'},
-		{"seconds", 1, NULL, 'S'},	  {"commands", 1, NULL, 'm'},
-		{"coverage", 1, NULL, 'C' + 256}, {"wave", 1, NULL, 'w'},
-		{"calm", 0, NULL, 'c'},		  {"shuffle", 0, NULL, 'u'},
-		{"exact", 0, NULL, 'e'},	  {"ends", 0, NULL, 'E'},
-		{"parts", 0, NULL, 'P'},	  {"reach", 1, NULL, 'r'},
-		{"keep-going", 0, NULL, 'g'},	  {"tap", 0, NULL, 't'},
-		{"verbose", 0, NULL, 'v'},	  {"version", 0, NULL, 'V'},
-		{"help", 0, NULL, 'h'},		  {0},
+		{"programs", 1, NULL, 'p'},
+		{"insns", 1, NULL, 'n'},
+		{"seed", 1, NULL, 's'},
+		{"rows", 1, NULL, 'R'},
+		{"cols", 1, NULL, 'C'},
+		{"group", 1, NULL, 'G'},
+		{"lead", 1, NULL, 'l'},
+		{"follow", 1, NULL, 'f'},
+		{"kind", 1, NULL, 'k'},
+		{"inject", 1, NULL, 'i'},
+		{"seconds", 1, NULL, 'S'},
+		{"commands", 1, NULL, 'm'},
+		{"coverage", 1, NULL, 'C' + 256},
+		{"wave", 1, NULL, 'w'},
+		{"calm", 0, NULL, 'c'},
+		{"shuffle", 0, NULL, 'u'},
+		{"exact", 0, NULL, 'e'},
+		{"ends", 0, NULL, 'E'},
+		{"events", 0, NULL, 'E' + 256},
+		{"parts", 0, NULL, 'P'},
+		{"reach", 1, NULL, 'r'},
+		{"keep-going", 0, NULL, 'g'},
+		{"tap", 0, NULL, 't'},
+		{"verbose", 0, NULL, 'v'},
+		{"version", 0, NULL, 'V'},
+		{"help", 0, NULL, 'h'},
+		{0},
 	};
 	int c, at;
 
@@ -249,6 +266,9 @@ static int parse(int argc, char **argv, struct options *o)
 			break;
 		case 'E':
 			o->ends = true;
+			break;
+		case 'E' + 256:
+			o->events = o->exact = true;
 			break;
 		case 'P':
 			o->parts = true;
@@ -437,6 +457,17 @@ static void list_ways(const struct ls_rig *rig)
 	printf("\n");
 }
 
+static void list_events(const struct ls_judge *j)
+{
+	printf("# events compared: tasks %" PRIu64 " and %" PRIu64 " ends, instructions of engines "
+	       "%" PRIu64 " and %" PRIu64 " ends, wavelets in %" PRIu64 " out %" PRIu64
+	       " hops %" PRIu64 ", faults %" PRIu64 ", commands %" PRIu64 " and %" PRIu64 " ends\n",
+	       j->told[WSE_EV_TASK], j->told[WSE_EV_TASK_END], j->told[WSE_EV_ENGINE],
+	       j->told[WSE_EV_ENGINE_END], j->told[WSE_EV_IN], j->told[WSE_EV_OUT],
+	       j->told[WSE_EV_HOP], j->told[WSE_EV_FAULT], j->told[WSE_EV_COMMAND],
+	       j->told[WSE_EV_COMMAND_END]);
+}
+
 /* Says which of the floors the twin is below; true: there is one. */
 static bool not_reached(const struct ls_rig *rig, const char *list)
 {
@@ -474,8 +505,10 @@ static int campaign(const struct options *o, struct ls_program *p, struct ls_jud
 	int err = ls_judge_create(j, o->lead, o->follow, &cfg), result = 0;
 	uint64_t i;
 
-	j->inject = o->inject;
+	j->inject = o->events ? 0 : o->inject;
+	j->seen[1].inject = o->events ? o->inject : 0;
 	j->ends = o->ends;
+	j->events = o->events;
 	for (i = 0; !err && i < o->programs && j->retired < o->insns && (!end || now() < end);
 	     i++) {
 		generate(p, o, o->seed + i);
@@ -490,11 +523,12 @@ static int campaign(const struct options *o, struct ls_program *p, struct ls_jud
 		result = 1;
 		printf("# difference: %s\n# again: wse-lockstep --lead %s --follow %s --rows %u "
 		       "--cols %u --group %u --programs 1 "
-		       "--seed %" PRIu64 "%s%s%s%s%s%s%s   (%s)\n",
+		       "--seed %" PRIu64 "%s%s%s%s%s%s%s%s   (%s)\n",
 		       j->what, o->lead, o->follow, o->rows, o->cols, o->group, p->seed,
 		       o->kind ? " --kind " : "", o->kind ? o->kind : "", o->calm ? " --calm" : "",
 		       o->shuffle ? " --shuffle" : "", o->exact ? " --exact" : "",
-		       o->ends ? " --ends" : "", o->parts ? " --parts" : "", p->kind);
+		       o->ends ? " --ends" : "", o->events ? " --events" : "",
+		       o->parts ? " --parts" : "", p->kind);
 		if (o->wave) {
 			char said[1400];
 
@@ -518,6 +552,8 @@ static int campaign(const struct options *o, struct ls_program *p, struct ls_jud
 	printf("# %" PRIu64 " programs, %" PRIu64 " instructions, %" PRIu64 " traps, %" PRIu64
 	       " task picks compared\n",
 	       i, j->retired, j->traps, j->picks);
+	if (o->events)
+		list_events(j);
 	list_ways(&j->follow);
 	if (o->reach && !result && not_reached(&j->follow, o->reach))
 		result = 2;

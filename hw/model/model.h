@@ -151,6 +151,41 @@ struct wse_core_units {
 
 typedef void (*wse_retire_fn)(void *arg, const struct wse_retire *r);
 
+/* What happens inside a wafer; hw/doc/events.md says what each kind's members are. */
+enum wse_ev_kind {
+	WSE_EV_TASK,	    /* TNEXT takes a task */
+	WSE_EV_TASK_END,    /* a core comes to TNEXT */
+	WSE_EV_ENGINE,	    /* an engine takes an instruction */
+	WSE_EV_ENGINE_END,  /* it has completed it */
+	WSE_EV_IN,	    /* a core takes a wavelet from a receive queue */
+	WSE_EV_OUT,	    /* a core sends a wavelet to its router */
+	WSE_EV_HOP,	    /* a router forwards a wavelet */
+	WSE_EV_FAULT,	    /* a core faults */
+	WSE_EV_STALL,	    /* what a core waits for is another thing than before */
+	WSE_EV_COMMAND,	    /* the device has taken a command from a ring */
+	WSE_EV_COMMAND_END, /* a command has its status */
+	WSE_EV_KINDS
+};
+
+#define WSE_EV_UNIT_SCALAR 3 /* beside the engines L, M0, M1 */
+#define WSE_EV_NO_COLOR	   0xff
+
+struct wse_ev {
+	uint64_t cycle;	  /* since create; on func that of the round */
+	uint32_t core;	  /* row * cols + col; of a command: its queue */
+	uint8_t kind;	  /* enum wse_ev_kind */
+	uint8_t unit;	  /* enum ENGINE, or WSE_EV_UNIT_SCALAR */
+	uint8_t color;	  /* or WSE_EV_NO_COLOR */
+	uint8_t ctrl;	  /* 1: a control wavelet */
+	uint8_t task;	  /* 0 ... 31, or 255 for a start */
+	uint8_t from, to; /* ports as in struct wse_core_units: one, and a mask */
+	uint8_t reserved; /* 0 */
+	uint32_t pc;
+	uint32_t data, info;
+};
+
+typedef void (*wse_ev_fn)(void *arg, const struct wse_ev *e);
+
 struct wse_model_ops {
 	uint32_t api;			/* WSE_MODEL_API */
 	const char *name;		/* "func", "rtl" */
@@ -223,6 +258,14 @@ struct wse_model_ops {
 	 * errno with which the file could not be written, and there is none.
 	 */
 	int (*wave_end)(struct wse_model *m, uint64_t *ran);
+	/*
+	 * From now on fn is called for the events whose kind's bit is set in kinds, of a core or
+	 * (~0u) of all; commands have no core and always come. It replaces what was asked for
+	 * before; fn NULL or kinds 0: no events. -ENOTSUP: func without WSE_MODEL_EXACT; -EINVAL:
+	 * no such core or kind; -ENOMEM.
+	 */
+	int (*events)(struct wse_model *m, uint32_t core, uint32_t kinds, wse_ev_fn fn,
+		      void *arg);
 };
 
 extern const struct wse_model_ops wse_model_func;

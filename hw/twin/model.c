@@ -36,6 +36,7 @@ static void destroy(struct wse_model *m)
 	free(m->bus);
 	free(m->out);
 	free(m->races);
+	free(m->events);
 	free(m->pace);
 	twin_team_destroy(m->team);
 	twin_team_enter(-1);
@@ -248,7 +249,7 @@ static uint32_t threads(struct wse_model *m)
 
 	if (n > m->nmesh)
 		n = m->nmesh;
-	if (m->traced || (!m->fast && !(m->cfg.flags & TWIN_MODEL_PARTS)))
+	if (m->traced || m->events || (!m->fast && !(m->cfg.flags & TWIN_MODEL_PARTS)))
 		n = 1;
 	return n > 1 ? twin_team_size(m->team, n) : 1;
 }
@@ -368,4 +369,5 @@ const struct wse_model_ops wse_model_func = {
 	.cycles = cycles,
 	.wave_begin = wave_begin,
 	.wave_end = wave_end,
+	.events = twin_ask_events,
 };

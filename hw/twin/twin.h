@@ -21,6 +21,7 @@
 #include "twin/exact/part.h"
 #include "twin/host/host.h"
 
+struct twin_events;
 struct twin_pace;
 struct twin_races;
 struct twin_team;
@@ -73,6 +74,7 @@ struct wse_model {
 	struct twin_pace *pace; /* parts/pace.c */
 	uint32_t traced;	/* cores with a trace_retire */
 	struct twin_races *races;
+	struct twin_events *events; /* debug/events.c */
 };
 
 /* the thread of n that runs a part */

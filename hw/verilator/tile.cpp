@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <memory>
 #include <new>
+#include <type_traits>
 #include <vector>
 
 #define STR(x) STR1(x)
@@ -20,6 +21,7 @@
 #include STR(CAT(TILE_CLASS, __Syms.h))
 
 #include "axi_slave.hpp"
+#include "events.hpp"
 #if VM_TRACE
 #include "wave.hpp"
 #endif
@@ -44,6 +46,10 @@ enum { SVC_BOOT = 3 };
 using Core = CAT(TILE_CLASS, _wse_core);
 using Router = CAT(TILE_CLASS, _wse_router);
 
+using Queue = std::remove_pointer_t<
+	std::remove_reference_t<decltype(CAT(TILE_CLASS, ___024root)::
+						 __PVT__wse_top__DOT__u_host__DOT__u_queue)>>;
+
 struct Model : wse_model {
 	VerilatedContext ctx;
 	TILE_CLASS top;
@@ -58,6 +64,7 @@ struct Model : wse_model {
 	unsigned traced = 0;		// cores with a trace
 	wse_retire_fn trace_fn[N] = {};
 	void *trace_arg[N] = {};
+	std::unique_ptr<Events<Core, Router, Queue>> events;
 #if VM_TRACE
 	std::unique_ptr<Wave> wave;
 #endif
@@ -75,6 +82,7 @@ struct Model : wse_model {
 	void freeze();
 	bool quiet() const;
 	void trace();
+	void watch();
 	void deliver();
 	uint64_t jump(uint64_t max);
 	uint32_t read(uint32_t offset);
@@ -130,6 +138,15 @@ void Model::edge()
 		irqs |= 1u << top.irq_vec_o;
 	if (traced)
 		trace();
+	if (events)
+		watch();
+}
+
+void Model::watch()
+{
+	for (unsigned i = 0; i < N; i++)
+		events->core(i, core[i], router[i], now);
+	events->commands(*top.rootp->__PVT__wse_top__DOT__u_host__DOT__u_queue, now);
 }
 
 void Model::tick()
@@ -605,6 +622,25 @@ int m_trace_retire(struct wse_model *m, uint32_t core, wse_retire_fn fn, void *a
 	return 0;
 }
 
+int m_events(struct wse_model *m, uint32_t core, uint32_t kinds, wse_ev_fn fn, void *arg)
+{
+	Model *t = self(m);
+
+	if ((core != ~0u && core >= N) || kinds >> WSE_EV_KINDS)
+		return -EINVAL;
+	t->events.reset();
+	if (!fn || !kinds)
+		return 0;
+	t->events.reset(new (std::nothrow)
+				Events<Core, Router, Queue>(N, core, kinds, fn, arg));
+	if (!t->events)
+		return -ENOMEM;
+	for (unsigned i = 0; i < N; i++)
+		t->events->begin(i, t->core[i]);
+	t->events->begin(*t->top.rootp->__PVT__wse_top__DOT__u_host__DOT__u_queue);
+	return 0;
+}
+
 int m_replay_pick(struct wse_model *, uint32_t, uint8_t, uint32_t) { return -ENOTSUP; }
 
 uint64_t m_cycles(struct wse_model *m) { return self(m)->now; }
@@ -651,7 +687,7 @@ extern "C" const struct wse_model_ops TILE_OPS = {
 	m_mmio_write,  m_advance,      m_brk,	      m_reset,	   m_peek,
 	m_poke,	       m_get_acc,      m_get_state,   m_set_state, m_boot,
 	m_step,	       m_trace_retire, m_replay_pick, m_get_units, m_cycles,
-	m_wave_begin,  m_wave_end,
+	m_wave_begin,  m_wave_end,     m_events,
 };
 
 #if VM_TRACE

@@ -151,6 +151,10 @@ int get_units(struct wse_model *m, uint32_t core, struct wse_core_units *u)
 uint64_t cycles(struct wse_model *m) { return m->ops->cycles(m); }
 int wave_begin(struct wse_model *m, const struct wse_wave *w) { return m->ops->wave_begin(m, w); }
 int wave_end(struct wse_model *m, uint64_t *ran) { return m->ops->wave_end(m, ran); }
+int events(struct wse_model *m, uint32_t core, uint32_t kinds, wse_ev_fn fn, void *arg)
+{
+	return m->ops->events(m, core, kinds, fn, arg);
+}
 
 } // namespace
 
@@ -158,5 +162,5 @@ extern "C" const struct wse_model_ops wse_model_rtl = {
 	WSE_MODEL_API, "rtl", create,	    destroy,	 mmio_read, mmio_write, advance,
 	brk,	       reset, peek,	    poke,	 get_acc,   get_state,	set_state,
 	boot,	       step,  trace_retire, replay_pick, get_units, cycles,	wave_begin,
-	wave_end,
+	wave_end,      events,
 };

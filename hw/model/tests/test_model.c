@@ -12,6 +12,7 @@
 #define ADDI_X2	  0x00110113u /* addi x2, x2, 1 */
 #define JUMP_SELF 0x0000006fu
 #define ILLEGAL	  0xffffffffu
+#define TNEXT	  0x0000450bu /* wse.tnext x10 */
 
 static struct dev d;
 
@@ -191,6 +192,57 @@ static void state(bool rtl)
 	   "replay: no such core or task");
 }
 
+struct told {
+	uint32_t kind[WSE_EV_KINDS], core;
+};
+
+static void on_event(void *arg, const struct wse_ev *e)
+{
+	struct told *t = arg;
+
+	t->kind[e->kind]++;
+	t->core |= 1u << e->core;
+}
+
+/* a core that comes to TNEXT without a start; events.md's equality is lockstep's to test */
+static void events(bool rtl)
+{
+	const struct wse_host_ops host = {none_read, none_write, none_irq, NULL};
+	const uint32_t code[] = {ADDI_X2, TNEXT};
+	const struct wse_model_cfg cfg = {.rows = 2, .cols = 2, .flags = WSE_MODEL_EXACT};
+	struct wse_model *fast = d.m;
+	struct told all = {0}, one = {0}, none = {0};
+	uint64_t ran;
+	uint32_t i;
+
+	ok(d.ops->events(d.m, ~0u, 1, on_event, &all) == (rtl ? 0 : -ENOTSUP),
+	   "events: the twin with its fast ways has none");
+	ok(!d.ops->create(&cfg, &host, NULL, &d.m), "the exact one");
+	ok(d.ops->events(d.m, 4, 1, on_event, &all) == -EINVAL &&
+		   d.ops->events(d.m, 0, 1u << WSE_EV_KINDS, on_event, &all) == -EINVAL,
+	   "events: no such core or kind");
+	for (i = 0; i < 3; i++) {
+		struct told *t = i == 0 ? &all : i == 1 ? &one : &none;
+
+		put(1, code, 2);
+		put(3, code, 2);
+		ok(!d.ops->events(d.m, i == 1 ? 3 : ~0u, 1u << WSE_EV_TASK_END | 1u << WSE_EV_STALL,
+				  i == 2 ? NULL : on_event, t) &&
+			   !d.ops->boot(d.m, 1, ENTRY) && !d.ops->boot(d.m, 3, ENTRY),
+		   "events: asked for");
+		d.ops->advance(d.m, 3000, &ran);
+	}
+	ok(all.kind[WSE_EV_TASK_END] == 2 && all.kind[WSE_EV_STALL] >= 2 && all.core == 10,
+	   "events of all cores: %u ends, %u stalls, cores 0x%x", all.kind[WSE_EV_TASK_END],
+	   all.kind[WSE_EV_STALL], all.core);
+	ok(one.kind[WSE_EV_TASK_END] == 1 && one.kind[WSE_EV_STALL] >= 1 && one.core == 8,
+	   "of one core: %u ends, %u stalls, cores 0x%x", one.kind[WSE_EV_TASK_END],
+	   one.kind[WSE_EV_STALL], one.core);
+	ok(!none.core, "and none");
+	d.ops->destroy(d.m);
+	d.m = fast;
+}
+
 static void traces(void)
 {
 	const uint32_t bad[] = {ADDI_X2, ILLEGAL};
@@ -299,6 +351,7 @@ int main(int argc, char **argv)
 	creation(rtl);
 	memory();
 	state(rtl);
+	events(rtl);
 	traces();
 	stops();
 	resets();

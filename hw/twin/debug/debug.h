@@ -26,6 +26,22 @@ void twin_races_route(struct twin_mesh *m, struct twin_core *c, unsigned int col
 void twin_races_reset(struct twin_mesh *m, const struct twin_core *c);
 void twin_races_exec(struct twin_mesh *m, struct twin_core *c, uint32_t limit);
 
+/* events.c: twin_events_* only with m->events */
+int twin_ask_events(struct wse_model *m, uint32_t core, uint32_t kinds, wse_ev_fn fn, void *arg);
+void twin_events_tnext(struct twin_mesh *m, const struct twin_core *c, uint32_t pc);
+void twin_events_task(struct twin_mesh *m, const struct twin_core *c, uint8_t task, uint32_t entry);
+void twin_events_engine(struct twin_mesh *m, const struct twin_core *c, const struct twin_engine *e,
+			bool end);
+void twin_events_in(struct twin_mesh *m, const struct twin_core *c, unsigned int color);
+void twin_events_out(struct twin_mesh *m, const struct twin_core *c, unsigned int color,
+		     uint32_t data, bool ctrl);
+void twin_events_hop(struct twin_mesh *m, const struct twin_core *c, unsigned int color,
+		     uint32_t data, bool ctrl);
+void twin_events_fault(struct twin_mesh *m, const struct twin_core *c);
+void twin_events_hold(struct twin_mesh *m, const struct twin_core *c);
+void twin_events_turn(struct twin_mesh *m, const struct twin_core *c);
+void twin_events_command(struct wse_model *m, unsigned int queue, bool end);
+
 /* shuffle.c: other orders of events, when m->shuffle is not 0 */
 uint32_t twin_shuffle_below(struct twin_mesh *m, uint32_t n);
 void twin_shuffle_list(struct twin_mesh *m, uint32_t *list, uint32_t n);

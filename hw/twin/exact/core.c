@@ -43,6 +43,8 @@ void twin_core_hold(struct twin_mesh *m, struct twin_core *c)
 	}
 	if (m->races)
 		twin_races_reset(m, c);
+	if (m->events)
+		twin_events_hold(m, c);
 	m->moved = m->ended = true;
 }
 
@@ -74,6 +76,8 @@ void twin_core_fault(struct twin_mesh *m, struct twin_core *c, uint32_t cause, u
 	c->fault_addr = addr;
 	c->fault_color = color;
 	c->fault_value = value;
+	if (unlikely(m->events != NULL))
+		twin_events_fault(m, c);
 	m->moved = m->ended = true;
 }
 
@@ -276,6 +280,8 @@ static void turn(struct twin_mesh *m, struct twin_core *c, uint32_t limit)
 		if (c->wait == WAIT_NONE)
 			twin_wake(m, c);
 	}
+	if (unlikely(m->events != NULL))
+		twin_events_turn(m, c);
 	most = c->cyc;
 	for (i = 0; i < 3; i++)
 		most = c->ecyc[i] > most ? c->ecyc[i] : most;

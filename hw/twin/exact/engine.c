@@ -24,6 +24,8 @@ static bool begin(struct twin_mesh *m, struct twin_core *c, struct twin_engine *
 {
 	uint32_t cause = m->fast ? m->fast->check(m, e, which) : twin_engine_check(e, which);
 
+	if (unlikely(m->events != NULL))
+		twin_events_engine(m, c, e, false);
 	if (unlikely(cause)) {
 		twin_tensor_fault(m, c, cause, ~0u, 0);
 		return false;

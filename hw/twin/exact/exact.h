@@ -63,6 +63,8 @@ static inline void twin_engine_complete(struct twin_mesh *m, struct twin_core *c
 {
 	uint32_t tcw = e->q[0].tcw, task = tcw >> WSE_TCW_TASK_SHIFT;
 
+	if (unlikely(m->events != NULL))
+		twin_events_engine(m, c, e, true);
 	if (e->claim >= 0)
 		c->claimed &= ~(1u << e->claim);
 	e->claim = e->out = e->wait = -1;
@@ -127,6 +129,8 @@ static inline void twin_lane_work(struct twin_mesh *m, struct twin_core *c, stru
 /* a core takes the head of its receive queue */
 static inline void twin_recv_pop(struct twin_mesh *m, struct twin_core *c, unsigned int color)
 {
+	if (unlikely(m->events != NULL))
+		twin_events_in(m, c, color);
 	chan_pop(&c->recv[color]);
 	if (!c->recv[color].count)
 		c->recv_any &= ~(1u << color);
@@ -138,6 +142,8 @@ static inline void twin_recv_pop(struct twin_mesh *m, struct twin_core *c, unsig
 static inline void twin_send(struct twin_mesh *m, struct twin_core *c, unsigned int color,
 			     uint32_t data, bool ctrl)
 {
+	if (unlikely(m->events != NULL))
+		twin_events_out(m, c, color, data, ctrl);
 	chan_push(&c->in[WSE_PORT_R][color], data, ctrl);
 	m->inside++;
 	m->moved = true;

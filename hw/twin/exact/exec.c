@@ -379,12 +379,16 @@ L_task:
 		goto L_illegal;
 	NEXT_BLOCK();
 L_tnext:
+	if (unlikely(m->events != NULL))
+		twin_events_tnext(m, c, PC());
 	if (!twin_task_next(m, c, &a, &task)) {
 		c->wait = WAIT_TASK;
 		goto wait;
 	}
 	x[d->rd] = a;
 	c->last_pick = task;
+	if (unlikely(m->events != NULL))
+		twin_events_task(m, c, task, a);
 	NEXT_BLOCK();
 L_send:
 	a = X2 & 0x1f;

@@ -156,6 +156,8 @@ bool twin_fabric_move(struct twin_mesh *m, struct twin_core *c, unsigned int col
 		chan_pop(q);
 		m->inside--;
 		c->cnt[WSE_CNT_WAVELET]++;
+		if (unlikely(m->events != NULL))
+			twin_events_hop(m, c, color, data, ctrl);
 		forward(m, c, color, data, ctrl);
 	}
 	if (n) {

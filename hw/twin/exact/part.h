@@ -24,6 +24,7 @@ struct twin_mesh {
 	struct twin_translator *translator; /* NULL: there is none */
 	const uint8_t *code; /* of translated blocks; the way into them is its beginning */
 	struct twin_races *races;
+	struct twin_events *events; /* NULL: none are asked for */
 	bool avx2;    /* the processor has it: vector operations in place */
 	bool avx512;  /* and quick.c's two groups at a time */
 	bool quick;   /* quick.c may run: avx2, no race check and no shuffle */

@@ -113,6 +113,8 @@ static void end_command(struct wse_model *m, struct twin_queue *q, uint16_t stat
 	q->res = status;
 	q->fault = 0xffff;
 	q->state = Q_DONE;
+	if (unlikely(m->events != NULL))
+		twin_events_command(m, q - m->q, true);
 	if (status == WSE_ST_OK)
 		return;
 	f->status = status;
@@ -268,6 +270,8 @@ static void fetch(struct wse_model *m, struct twin_queue *q)
 	}
 	q->sq_head = (q->sq_head + 1) & q->sq_max;
 	q->t_start = (uint32_t)m->now;
+	if (unlikely(m->events != NULL))
+		twin_events_command(m, q - m->q, false);
 	status = twin_check_sqe(m, &q->sqe, q == m->q, &off);
 	if (status) {
 		refuse(m, q, status, off);

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Events (hw/doc/events.md) of the exact machine, in which every wavelet and every instruction of
+ * an engine passes by. One thread: the caller's.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "twin/twin.h"
+
+struct twin_events {
+	wse_ev_fn fn;
+	void *arg;
+	uint32_t only, kinds;
+	struct {
+		bool at_tnext;	/* the end of its task has been told */
+		uint32_t cause; /* told last: of STALL */
+		uint32_t color;
+	} core[];
+};
+
+/* core ~0u: of no core */
+static bool asked(const struct twin_events *ev, uint32_t core, enum wse_ev_kind kind)
+{
+	return ev->kinds >> kind & 1 && (core == ~0u || ev->only == ~0u || ev->only == core);
+}
+
+static struct wse_ev event(const struct wse_model *m, uint32_t core, enum wse_ev_kind kind)
+{
+	return (struct wse_ev){
+		.cycle = m->now,
+		.core = core,
+		.kind = kind,
+		.unit = WSE_EV_UNIT_SCALAR,
+		.color = WSE_EV_NO_COLOR,
+	};
+}
+
+void twin_events_tnext(struct twin_mesh *m, const struct twin_core *c, uint32_t pc)
+{
+	struct twin_events *ev = m->events;
+	struct wse_ev e = event(m->dev, c->idx, WSE_EV_TASK_END);
+
+	if (ev->core[c->idx].at_tnext)
+		return;
+	ev->core[c->idx].at_tnext = true;
+	e.pc = pc;
+	if (asked(ev, c->idx, WSE_EV_TASK_END))
+		ev->fn(ev->arg, &e);
+}
+
+void twin_events_task(struct twin_mesh *m, const struct twin_core *c, uint8_t task, uint32_t entry)
+{
+	struct twin_events *ev = m->events;
+	struct wse_ev e = event(m->dev, c->idx, WSE_EV_TASK);
+
+	ev->core[c->idx].at_tnext = false;
+	e.task = task;
+	e.pc = entry;
+	e.data = c->wdata;
+	e.info = c->winfo;
+	if (asked(ev, c->idx, WSE_EV_TASK))
+		ev->fn(ev->arg, &e);
+}
+
+void twin_events_engine(struct twin_mesh *m, const struct twin_core *c, const struct twin_engine *g,
+			bool end)
+{
+	struct twin_events *ev = m->events;
+	enum wse_ev_kind kind = end ? WSE_EV_ENGINE_END : WSE_EV_ENGINE;
+	struct wse_ev e = event(m->dev, c->idx, kind);
+
+	e.unit = g - c->eng;
+	e.data = g->q[0].tcw;
+	e.info = g->q[0].scalar;
+	if (asked(ev, c->idx, kind))
+		ev->fn(ev->arg, &e);
+}
+
+/* who takes from a color: the engine that claims it, or the scalar side */
+static uint8_t reader(const struct twin_core *c, int color)
+{
+	uint8_t i;
+
+	for (i = 0; i < 3 && !(c->eng[i].started && c->eng[i].claim == color); i++)
+		;
+	return i;
+}
+
+void twin_events_in(struct twin_mesh *m, const struct twin_core *c, unsigned int color)
+{
+	struct twin_events *ev = m->events;
+	struct wse_ev e = event(m->dev, c->idx, WSE_EV_IN);
+	bool ctrl;
+
+	e.unit = reader(c, (int)color);
+	e.color = color;
+	e.data = chan_head(&c->recv[color], &ctrl);
+	e.ctrl = ctrl;
+	if (asked(ev, c->idx, WSE_EV_IN))
+		ev->fn(ev->arg, &e);
+}
+
+void twin_events_out(struct twin_mesh *m, const struct twin_core *c, unsigned int color,
+		     uint32_t data, bool ctrl)
+{
+	struct twin_events *ev = m->events;
+	struct wse_ev e = event(m->dev, c->idx, WSE_EV_OUT);
+
+	e.color = color;
+	e.data = data;
+	e.ctrl = ctrl;
+	if (asked(ev, c->idx, WSE_EV_OUT))
+		ev->fn(ev->arg, &e);
+}
+
+void twin_events_hop(struct twin_mesh *m, const struct twin_core *c, unsigned int color,
+		     uint32_t data, bool ctrl)
+{
+	struct twin_events *ev = m->events;
+	struct wse_ev e = event(m->dev, c->idx, WSE_EV_HOP);
+
+	e.color = color;
+	e.data = data;
+	e.ctrl = ctrl;
+	e.from = c->rx[color];
+	e.to = c->tx[color];
+	if (asked(ev, c->idx, WSE_EV_HOP))
+		ev->fn(ev->arg, &e);
+}
+
+void twin_events_fault(struct twin_mesh *m, const struct twin_core *c)
+{
+	struct twin_events *ev = m->events;
+	struct wse_ev e = event(m->dev, c->idx, WSE_EV_FAULT);
+
+	e.pc = c->fault_pc;
+	e.data = c->fault_cause;
+	e.info = c->fault_addr;
+	if (asked(ev, c->idx, WSE_EV_FAULT))
+		ev->fn(ev->arg, &e);
+}
+
+void twin_events_hold(struct twin_mesh *m, const struct twin_core *c)
+{
+	m->events->core[c->idx].at_tnext = false;
+}
+
+void twin_events_turn(struct twin_mesh *m, const struct twin_core *c)
+{
+	struct twin_events *ev = m->events;
+	struct wse_ev e = event(m->dev, c->idx, WSE_EV_STALL);
+	uint32_t color;
+
+	twin_core_find_waiter(c, &e.data, &color);
+	if (e.data == ev->core[c->idx].cause && color == ev->core[c->idx].color)
+		return;
+	ev->core[c->idx].cause = e.data;
+	ev->core[c->idx].color = color;
+	e.color = color;
+	e.pc = c->pc;
+	if (asked(ev, c->idx, WSE_EV_STALL))
+		ev->fn(ev->arg, &e);
+}
+
+void twin_events_command(struct wse_model *m, unsigned int queue, bool end)
+{
+	struct twin_events *ev = m->events;
+	enum wse_ev_kind kind = end ? WSE_EV_COMMAND_END : WSE_EV_COMMAND;
+	struct wse_ev e = event(m, queue, kind);
+
+	e.data = m->q[queue].sqe.opcode | (uint32_t)m->q[queue].sqe.cid << 16;
+	e.info = end ? m->q[queue].res : 0;
+	if (asked(ev, ~0u, kind))
+		ev->fn(ev->arg, &e);
+}
+
+static void forget(struct wse_model *m)
+{
+	uint32_t i;
+
+	for (i = 0; i < m->nmesh; i++)
+		m->mesh[i].events = NULL;
+	free(m->events);
+	m->events = NULL;
+}
+
+int twin_ask_events(struct wse_model *m, uint32_t core, uint32_t kinds, wse_ev_fn fn, void *arg)
+{
+	struct twin_events *ev;
+	uint32_t i;
+
+	if ((core != ~0u && core >= m->ncores) || kinds >> WSE_EV_KINDS)
+		return -EINVAL;
+	if (m->fast)
+		return -ENOTSUP;
+	if (!fn || !kinds) {
+		forget(m);
+		return 0;
+	}
+	ev = calloc(1, sizeof(*ev) + m->ncores * sizeof(ev->core[0]));
+	if (!ev)
+		return -ENOMEM;
+	ev->fn = fn;
+	ev->arg = arg;
+	ev->only = core;
+	ev->kinds = kinds;
+	for (i = 0; i < m->ncores; i++) {
+		ev->core[i].at_tnext =
+			m->core[i].run == WSE_CORE_RUNNING && m->core[i].wait == WAIT_TASK;
+		ev->core[i].color = ~0u;
+	}
+	forget(m);
+	m->events = ev;
+	for (i = 0; i < m->nmesh; i++)
+		m->mesh[i].events = ev;
+	return 0;
+}
