@@ -14,6 +14,7 @@
 #include "gdb/gdb.h"
 #include "gdb/server.h"
 #include "model.h"
+#include "replay.h"
 #include "waits.h"
 #include "wave.h"
 #include "wse_regs.h"
@@ -34,6 +35,8 @@ static const char usage[] =
 	"                      B - 1 since the program began, of one core (column.row) or all, for gtkwave\n"
 	"                      (default: none; of a window: the last 10000 cycles, to the end, fault or\n"
 	"                      deadlock, for which the program runs twice; all cores)\n"
+	"  --replay FILE[,core=X.Y]  what tasks, engines and wavelets do, a line each, of one core (column.row)\n"
+	"                      or all; the twin takes none of its fast ways then (default: none)\n"
 	"  --gdb PORT|SOCKET   wait for gdb at a TCP port of this host or a unix socket\n"
 	"  --version, --help\n";
 
@@ -46,7 +49,7 @@ static const char usage[] =
 #define CHUNK	    65536u /* cycles between two polls of the core */
 
 struct options {
-	const char *program, *model, *trace, *gdb;
+	const char *program, *model, *trace, *replay, *gdb;
 	uint32_t rows, cols, x, y;
 	uint64_t max_cycles;
 	bool waves;
@@ -61,6 +64,7 @@ struct run {
 	uint64_t retired;
 	bool ended;
 	FILE *trace;
+	struct replay *replay;
 	struct gdb_stub *gdb; /* NULL: no debugger */
 	struct gdb_server *server;
 };
@@ -348,6 +352,7 @@ static int start(struct run *run, const struct elf32 *elf)
 	int err = load(run, elf);
 
 	err = err ? err : run->ops->trace_retire(run->model, run->core, on_retire, run);
+	err = err ? err : replay_begin(run->replay, run->ops, run->model);
 	err = err ? err : run->ops->boot(run->model, run->core, elf->entry);
 	if (err)
 		fprintf(stderr, "wse-run: the %s model refuses to load the program\n",
@@ -400,17 +405,10 @@ static int parse_core(const char *text, struct options *o)
 static int parse(int argc, char **argv, struct options *o)
 {
 	static const struct option longs[] = {
-		{"model", 1, NULL, 'm'},
-		{"core", 1, NULL, 'c'},
-		{"max-cycles", 1, NULL, 'n'},
-		{"rows", 1, NULL, 'R'},
-		{"cols", 1, NULL, 'C'},
-		{"trace", 1, NULL, 't'},
-		{"version", 0, NULL, 'V'},
-		{"help", 0, NULL, 'h'},
-		{"gdb", 1, NULL, 'g'},
-		{"wave", 1, NULL, 'w'},
-		{0},
+		{"model", 1, NULL, 'm'},   {"core", 1, NULL, 'c'},   {"max-cycles", 1, NULL, 'n'},
+		{"rows", 1, NULL, 'R'},	   {"cols", 1, NULL, 'C'},   {"trace", 1, NULL, 't'},
+		{"version", 0, NULL, 'V'}, {"help", 0, NULL, 'h'},   {"gdb", 1, NULL, 'g'},
+		{"wave", 1, NULL, 'w'},	   {"replay", 1, NULL, 'r'}, {0},
 	};
 	char why[400];
 	uint64_t n;
@@ -424,6 +422,9 @@ static int parse(int argc, char **argv, struct options *o)
 			break;
 		case 't':
 			o->trace = optarg;
+			break;
+		case 'r':
+			o->replay = optarg;
 			break;
 		case 'g':
 			o->gdb = optarg;
@@ -490,6 +491,8 @@ static int open_model(struct run *run, const struct options *o)
 
 	if (o->waves)
 		cfg.flags |= WSE_MODEL_WAVES;
+	if (o->replay)
+		cfg.flags |= WSE_MODEL_EXACT;
 	if (o->waves && strcmp(o->model, "rtl")) {
 		fprintf(stderr, "wse-run: waves are the RTL's: --model rtl\n");
 		return -ENOTSUP;
@@ -554,7 +557,7 @@ int main(int argc, char **argv)
 	struct run run = {0};
 	struct options o;
 	struct elf32 elf;
-	char why[160];
+	char why[1400];
 	void *file;
 	size_t size;
 	int status = EXIT_USAGE;
@@ -582,6 +585,10 @@ int main(int argc, char **argv)
 		fprintf(stderr, "wse-run: cannot write %s: %s\n", o.trace, strerror(errno));
 		goto out;
 	}
+	if (o.replay && replay_open(o.replay, o.rows, o.cols, &run.replay, why, sizeof(why))) {
+		fprintf(stderr, "wse-run: --replay: %s\n", why);
+		goto out;
+	}
 	run.core = o.y * o.cols + o.x;
 	if (find_window(&run, &o, &elf) || open_model(&run, &o))
 		goto out;
@@ -593,6 +600,10 @@ int main(int argc, char **argv)
 	gdb_destroy(run.gdb);
 	run.ops->destroy(run.model);
 out:
+	if (replay_close(run.replay, why, sizeof(why)) && status != EXIT_USAGE) {
+		fprintf(stderr, "wse-run: --replay: %s\n", why);
+		status = EXIT_USAGE;
+	}
 	if (run.trace)
 		fclose(run.trace);
 	free(file);
