@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # wse-run, one bare-metal program on one core, and its tests.
 
-RUN_SRCS := hw/run/wse_run.c hw/run/replay.c hw/model/elf32.c
+RUN_SRCS := hw/run/wse_run.c hw/run/replay.c hw/run/heat.c hw/model/elf32.c
 $(eval $(call c_program,wse-run,$(RUN_SRCS),$(GDB_STUB) $(MODEL_LIBS),$(MODEL_LINK)))
 
 ALL += $(B)/wse-run

@@ -13,6 +13,7 @@
 #include "elf32.h"
 #include "gdb/gdb.h"
 #include "gdb/server.h"
+#include "heat.h"
 #include "model.h"
 #include "replay.h"
 #include "waits.h"
@@ -37,6 +38,7 @@ static const char usage[] =
 	"                      deadlock, for which the program runs twice; all cores)\n"
 	"  --replay FILE[,core=X.Y]  what tasks, engines and wavelets do, a line each, of one core (column.row)\n"
 	"                      or all; the twin takes none of its fast ways then (default: none)\n"
+	"  --heat FILE.svg     what each core and link has counted in the run, as a picture (default: none)\n"
 	"  --gdb PORT|SOCKET   wait for gdb at a TCP port of this host or a unix socket\n"
 	"  --version, --help\n";
 
@@ -49,7 +51,7 @@ static const char usage[] =
 #define CHUNK	    65536u /* cycles between two polls of the core */
 
 struct options {
-	const char *program, *model, *trace, *replay, *gdb;
+	const char *program, *model, *trace, *replay, *heat, *gdb;
 	uint32_t rows, cols, x, y;
 	uint64_t max_cycles;
 	bool waves;
@@ -376,6 +378,16 @@ static int wave(struct run *run, const struct options *o, bool begin)
 	return err;
 }
 
+static int heat(const struct run *run, const struct options *o)
+{
+	int err = o->heat ? heat_write(o->heat, run->ops, run->model, o->rows, o->cols) : 0;
+
+	if (err)
+		fprintf(stderr, "wse-run: --heat: cannot write %s: %s; there is no picture\n",
+			o->heat, strerror(-err));
+	return err;
+}
+
 static int number(const char *name, const char *text, uint64_t min, uint64_t max, uint64_t *out)
 {
 	char *end;
@@ -405,10 +417,19 @@ static int parse_core(const char *text, struct options *o)
 static int parse(int argc, char **argv, struct options *o)
 {
 	static const struct option longs[] = {
-		{"model", 1, NULL, 'm'},   {"core", 1, NULL, 'c'},   {"max-cycles", 1, NULL, 'n'},
-		{"rows", 1, NULL, 'R'},	   {"cols", 1, NULL, 'C'},   {"trace", 1, NULL, 't'},
-		{"version", 0, NULL, 'V'}, {"help", 0, NULL, 'h'},   {"gdb", 1, NULL, 'g'},
-		{"wave", 1, NULL, 'w'},	   {"replay", 1, NULL, 'r'}, {0},
+		{"model", 1, NULL, 'm'},
+		{"core", 1, NULL, 'c'},
+		{"max-cycles", 1, NULL, 'n'},
+		{"rows", 1, NULL, 'R'},
+		{"cols", 1, NULL, 'C'},
+		{"trace", 1, NULL, 't'},
+		{"version", 0, NULL, 'V'},
+		{"help", 0, NULL, 'h'},
+		{"gdb", 1, NULL, 'g'},
+		{"wave", 1, NULL, 'w'},
+		{"replay", 1, NULL, 'r'},
+		{"heat", 1, NULL, 'H'},
+		{0},
 	};
 	char why[400];
 	uint64_t n;
@@ -422,6 +443,9 @@ static int parse(int argc, char **argv, struct options *o)
 			break;
 		case 't':
 			o->trace = optarg;
+			break;
+		case 'H':
+			o->heat = optarg;
 			break;
 		case 'r':
 			o->replay = optarg;
@@ -595,6 +619,8 @@ int main(int argc, char **argv)
 	if (!start(&run, &elf) && !wave(&run, &o, true) && (!o.gdb || !meet_debugger(&run, &o)))
 		status = execute(&run, &o, &elf);
 	if (status != EXIT_USAGE && wave(&run, &o, false))
+		status = EXIT_USAGE;
+	if (status != EXIT_USAGE && heat(&run, &o))
 		status = EXIT_USAGE;
 	gdb_close(run.server);
 	gdb_destroy(run.gdb);

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+#include "heat.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "wse_regs.h"
+
+#define TOP    60u /* of a panel's cells: its title and legend are above */
+#define GAP    24u
+#define MAP    360u /* width of a panel, at least that of its legend */
+#define SHADES 64u
+
+struct tile {
+	const struct wse_model_ops *ops;
+	struct wse_model *m;
+	uint32_t rows, cols, cell;
+	FILE *f;
+};
+
+static const struct panel {
+	const char *title, *unit;
+	uint32_t counter;
+	bool links; /* four values a core */
+} panels[] = {
+	{"multiply-adds of the lanes", "lane-cycles", WSE_CNT_MAC, false},
+	{"lanes wait for wavelets or room", "cycles", WSE_CNT_LWAIT, false},
+	{"scalar instructions", "instructions", WSE_CNT_INSTRET, false},
+	{"wavelets by link", "wavelets", WSE_CNT_LINK, true},
+};
+
+static uint64_t count(const struct tile *t, const struct panel *p, uint32_t object)
+{
+	uint64_t lo;
+
+	t->ops->mmio_write(t->m, WSE_REG_CNT_SEL, p->counter << WSE_CNT_SEL_ID_SHIFT | object);
+	lo = t->ops->mmio_read(t->m, WSE_REG_CNT_VAL_LO);
+	return lo | (uint64_t)t->ops->mmio_read(t->m, WSE_REG_CNT_VAL_HI) << 32;
+}
+
+/* white for 0, then from yellow to dark red */
+static void color(char *text, size_t size, uint64_t n, uint64_t most)
+{
+	uint32_t k = most ? (uint32_t)((double)n / (double)most * (SHADES - 1)) : 0;
+
+	if (!n)
+		snprintf(text, size, "#ffffff");
+	else
+		snprintf(text, size, "#%02x%02x%02x", 255 - k * 115 / SHADES, 235 - k * 3 - k / 2,
+			 170 - k * 9 / 4);
+}
+
+static void legend(const struct tile *t, const struct panel *p, uint32_t x, uint32_t y,
+		   uint64_t most)
+{
+	char shade[16];
+
+	fprintf(t->f, "<text x=\"%u\" y=\"%u\" font-weight=\"bold\">%s</text>\n", x, y + 16,
+		p->title);
+	for (uint32_t i = 0; i < SHADES; i++) {
+		color(shade, sizeof(shade), i, SHADES - 1);
+		fprintf(t->f, "<rect x=\"%u\" y=\"%u\" width=\"2\" height=\"12\" fill=\"%s\"/>\n",
+			x + 14 + 2 * i, y + 28, shade);
+	}
+	fprintf(t->f,
+		"<text x=\"%u\" y=\"%u\">0</text><text x=\"%u\" y=\"%u\">%" PRIu64 " %s</text>\n",
+		x, y + 38, x + 20 + 2 * SHADES, y + 38, most, p->unit);
+}
+
+/* a core's cell, or a link's triangle in it, with its edge there */
+static void cell(const struct tile *t, const struct panel *p, uint32_t x, uint32_t y, uint32_t port,
+		 uint64_t n, uint64_t most)
+{
+	static const uint8_t corner[4][4] = {
+		{0, 0, 1, 0}, {1, 0, 1, 1}, {0, 1, 1, 1}, {0, 0, 0, 1}};
+	const uint32_t a = t->cell;
+	const uint8_t *k = corner[port];
+	char shade[16];
+
+	color(shade, sizeof(shade), n, most);
+	if (p->links)
+		fprintf(t->f, "<polygon points=\"%u,%u %u,%u %u,%u\"", x + k[0] * a, y + k[1] * a,
+			x + k[2] * a, y + k[3] * a, x + a / 2, y + a / 2);
+	else
+		fprintf(t->f, "<rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\"", x, y, a, a);
+	fprintf(t->f,
+		" fill=\"%s\" stroke=\"#999\" stroke-width=\"0.5\"><title>%" PRIu64
+		" %s</title></%s>\n",
+		shade, n, p->unit, p->links ? "polygon" : "rect");
+}
+
+/* value: room for four a core. Each counter is read once: on the RTL that takes cycles. */
+static void panel(const struct tile *t, const struct panel *p, uint32_t x0, uint32_t y0,
+		  uint64_t *value)
+{
+	const uint32_t each = p->links ? 4 : 1, n = t->rows * t->cols * each;
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		value[i] = count(t, p, i);
+		most = value[i] > most ? value[i] : most;
+	}
+	legend(t, p, x0, y0, most);
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t core = i / each, x = x0 + 14 + core % t->cols * t->cell;
+
+		cell(t, p, x, y0 + TOP + core / t->cols * t->cell, i % each, value[i], most);
+	}
+	for (uint32_t r = 0; r<t->rows; r += t->rows> 8 ? 8 : 1)
+		fprintf(t->f, "<text x=\"%u\" y=\"%u\" text-anchor=\"end\">%u</text>\n", x0 + 10,
+			y0 + TOP + r * t->cell + t->cell / 2 + 4, r);
+	for (uint32_t c = 0; c<t->cols; c += t->cols> 8 ? 8 : 1)
+		fprintf(t->f, "<text x=\"%u\" y=\"%u\" text-anchor=\"middle\">%u</text>\n",
+			x0 + 14 + c * t->cell + t->cell / 2, y0 + TOP + t->rows * t->cell + 14, c);
+}
+
+/* the cores stand from now on: reading takes cycles */
+static void hold(const struct tile *t)
+{
+	struct wse_core_state st;
+
+	for (uint32_t i = 0; i < t->rows * t->cols; i++) {
+		if (t->ops->get_state(t->m, i, &st) || st.run != WSE_CORE_RUNNING)
+			continue;
+		st.run = WSE_CORE_HELD;
+		t->ops->set_state(t->m, i, &st);
+	}
+}
+
+int heat_write(const char *path, const struct wse_model_ops *ops, struct wse_model *m,
+	       uint32_t rows, uint32_t cols)
+{
+	struct tile t = {ops, m, rows, cols, (MAP - 20) / cols, NULL};
+	uint64_t *value = malloc((size_t)rows * cols * 4 * sizeof(*value));
+	uint32_t width, height;
+	bool failed;
+	int err;
+
+	t.cell = t.cell > 48 ? 48 : t.cell < 6 ? 6 : t.cell;
+	width = cols * t.cell + 20 > MAP ? cols * t.cell + 20 : MAP;
+	height = TOP + rows * t.cell + 20;
+	t.f = value ? fopen(path, "w") : NULL;
+	if (!t.f) {
+		err = value ? -errno : -ENOMEM;
+		free(value);
+		return err;
+	}
+	hold(&t);
+	fprintf(t.f,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" "
+		"font-family=\"sans-serif\" font-size=\"12\">\n"
+		"<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n"
+		"<text x=\"%u\" y=\"20\">%u x %u cores (rows down, columns to the right), "
+		"model %s</text>\n",
+		2 * width + 3 * GAP, 2 * height + 3 * GAP + 16, GAP, rows, cols, ops->name);
+	for (uint32_t i = 0; i < 4; i++)
+		panel(&t, &panels[i], GAP + i % 2 * (width + GAP),
+		      GAP + 10 + i / 2 * (height + GAP), value);
+	fputs("</svg>\n", t.f);
+	free(value);
+	failed = ferror(t.f);
+	failed |= fclose(t.f) != 0;
+	if (!failed)
+		return 0;
+	err = errno ? -errno : -EIO;
+	if (strncmp(path, "/dev/", 5))
+		unlink(path);
+	return err;
+}
