@@ -64,10 +64,10 @@ static int64_t now_ns(void)
 
 static int refused(struct emu *e, const char *what, uint64_t iova, size_t len, int err)
 {
-	emu_logf(e->cfg.log, "IOMMU fault iova=0x%llx len=%zu %s%s", (unsigned long long)iova, len,
+	pci_logf(e->cfg.log, "IOMMU fault iova=0x%llx len=%zu %s%s", (unsigned long long)iova, len,
 		 what, atomic_load(&e->master) ? "" : ", bus master off");
 	if (!dma_map_shared(e->cfg.dma))
-		emu_logf(e->cfg.log,
+		pci_logf(e->cfg.log,
 			 "the client shares no memory: start QEMU with -object "
 			 "memory-backend-memfd,id=m,size=SIZE,share=on -machine memory-backend=m");
 	return err;
@@ -104,7 +104,7 @@ static void host_irq(void *host, unsigned int vector)
 	struct emu *e = host;
 
 	if (++e->irqs == e->cfg.faults.irq) {
-		emu_logf(e->cfg.log, "interrupt of vector %u lost (injected)", vector);
+		pci_logf(e->cfg.log, "interrupt of vector %u lost (injected)", vector);
 		return;
 	}
 	moderate_raise(&e->irq_mod, vector, now_ns());
@@ -398,7 +398,7 @@ int emu_debug(struct emu *e, const char *where, const char *program)
 		e->debugger = d;
 	leave(e);
 	if (!err)
-		emu_logf(e->cfg.log, "gdb: target extended-remote %s", debugger_address(d));
+		pci_logf(e->cfg.log, "gdb: target extended-remote %s", debugger_address(d));
 	return err;
 }
 

@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dma_map.h"
-#include "log.h"
 #include "model.h"
+#include "pci/dma_map.h"
+#include "pci/log.h"
 
 struct emu;
 
@@ -35,7 +35,7 @@ struct emu_cfg {
 	struct dma_map *dma;
 	void (*irq)(void *arg, unsigned int vector); /* on the model's thread */
 	void *irq_arg;
-	struct emu_log *log;
+	struct pci_log *log;
 };
 
 /* 0, -ENOTSUP (the model has no such tile), -ENOMEM, or the error of pthread_create. */

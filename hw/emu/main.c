@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 #include "emu.h"
-#include "vfio_user.h"
+#include "pci/vfio_user.h"
+#include "wse_regs.h"
 #include "wse_release.h"
 
 static const char usage[] =
@@ -27,13 +28,51 @@ static const char usage[] =
 	"  --fault SPEC           dma-read:N,dma-write:N,irq:N: let the Nth fail (default: none)\n"
 	"  --gdb PORT|SOCKET      serve gdb there (default: not at all)\n"
 	"  --program FILE         the kernels' ELF file, which gdb is told to load (default: none)\n"
+	"  --ready-fd N           write a line to this descriptor when clients may connect\n"
 	"  --log FILE, --quiet    log to FILE, or nowhere (default: standard error)\n"
 	"  --version, --help\n";
 
 struct options {
 	const char *socket, *model, *log, *gdb, *program;
 	bool quiet;
+	int ready_fd; /* -1: none */
 	struct emu_cfg emu;
+};
+
+static const struct pci_id wafer = {
+	.vendor = WSE_PCI_VENDOR,
+	.device = WSE_PCI_DEVICE,
+	.class = WSE_PCI_CLASS,
+	.revision = WSE_ABI_MAJOR,
+	.bar0_bytes = WSE_BAR0_SIZE,
+	.vectors = WSE_MAX_QUEUES, /* one per queue pair */
+};
+
+static uint32_t wafer_read(void *dev, uint32_t offset)
+{
+	return emu_read32(dev, offset);
+}
+
+static void wafer_write(void *dev, uint32_t offset, uint32_t value)
+{
+	emu_write32(dev, offset, value);
+}
+
+static void wafer_reset(void *dev)
+{
+	emu_reset(dev);
+}
+
+static void wafer_master(void *dev, bool on)
+{
+	emu_bus_master(dev, on);
+}
+
+static const struct vu_device_ops wafer_ops = {
+	.read32 = wafer_read,
+	.write32 = wafer_write,
+	.reset = wafer_reset,
+	.bus_master = wafer_master,
 };
 
 static int number(const char *name, const char *text, uint64_t min, uint64_t max, uint64_t *out)
@@ -87,29 +126,22 @@ static int parse_faults(const char *spec, struct emu_faults *f)
 static int parse(int argc, char **argv, struct options *o)
 {
 	static const struct option longs[] = {
-		{"socket", 1, NULL, 's'},
-		{"model", 1, NULL, 'm'},
-		{"rows", 1, NULL, 'r'},
-		{"cols", 1, NULL, 'c'},
-		{"seed", 1, NULL, 'S'},
-		{"dma-latency", 1, NULL, 'd'},
-		{"clock", 1, NULL, 'k'},
-		{"threads", 1, NULL, 't'},
-		{"fault", 1, NULL, 'f'},
-		{"quiet", 0, NULL, 'q'},
-		{"log", 1, NULL, 'l'},
-		{"version", 0, NULL, 'V'},
-		{"help", 0, NULL, 'h'},
-		{"stall", 1, NULL, 'w'},
-		{"gdb", 1, NULL, 'g'},
-		{"program", 1, NULL, 'p'},
-		{0},
+		{"socket", 1, NULL, 's'},   {"model", 1, NULL, 'm'},
+		{"rows", 1, NULL, 'r'},	    {"cols", 1, NULL, 'c'},
+		{"seed", 1, NULL, 'S'},	    {"dma-latency", 1, NULL, 'd'},
+		{"clock", 1, NULL, 'k'},    {"threads", 1, NULL, 't'},
+		{"fault", 1, NULL, 'f'},    {"quiet", 0, NULL, 'q'},
+		{"log", 1, NULL, 'l'},	    {"version", 0, NULL, 'V'},
+		{"help", 0, NULL, 'h'},	    {"stall", 1, NULL, 'w'},
+		{"gdb", 1, NULL, 'g'},	    {"program", 1, NULL, 'p'},
+		{"ready-fd", 1, NULL, 'R'}, {0},
 	};
 	struct wse_model_cfg *m = &o->emu.model;
 	uint64_t n;
 	int c;
 
 	*o = (struct options){.model = "func",
+			      .ready_fd = -1,
 			      .emu = {
 				      .model = {.rows = 4, .cols = 4},
 				      .clock_mhz = 1000,
@@ -167,6 +199,11 @@ static int parse(int argc, char **argv, struct options *o)
 			if (number("--stall", optarg, 0, 10000, &n))
 				return -EINVAL;
 			o->emu.stall_ms = (uint32_t)n;
+			break;
+		case 'R':
+			if (number("--ready-fd", optarg, 3, 65535, &n))
+				return -EINVAL;
+			o->ready_fd = (int)n;
 			break;
 		case 'f':
 			if (parse_faults(optarg, &o->emu.faults))
@@ -253,7 +290,7 @@ int main(int argc, char **argv)
 	struct vu_server *server = NULL;
 	struct dma_map *dma = NULL;
 	struct emu *emu = NULL;
-	struct emu_log log;
+	struct pci_log log;
 	struct options o;
 	int err, stop_fd;
 	FILE *out = stderr;
@@ -266,13 +303,13 @@ int main(int argc, char **argv)
 		fprintf(stderr, "wse-emu: cannot write %s: %s\n", o.log, strerror(errno));
 		return 2;
 	}
-	emu_log_init(&log, out);
+	pci_log_init(&log, out, "wse-emu");
 	stop_fd = stop_signals();
 	if (stop_fd < 0 || dma_map_catch_sigbus() || dma_map_create(&dma)) {
 		fprintf(stderr, "wse-emu: cannot start: %s\n", strerror(errno));
 		return 1;
 	}
-	err = vu_create(o.socket, dma, &log, &server);
+	err = vu_create(o.socket, &wafer, dma, &log, &server);
 	if (err) {
 		say_socket_error(o.socket, err);
 		goto out;
@@ -298,8 +335,14 @@ int main(int argc, char **argv)
 	err = o.gdb ? serve_gdb(emu, &o) : 0;
 	if (err)
 		goto out;
-	emu_logf(&log, "%s %ux%u on %s", o.model, o.emu.model.rows, o.emu.model.cols, o.socket);
-	err = vu_serve(server, emu, stop_fd);
+	pci_logf(&log, "%s %ux%u on %s", o.model, o.emu.model.rows, o.emu.model.cols, o.socket);
+	err = o.ready_fd >= 0 ? vu_ready(server, o.ready_fd) : 0;
+	if (err) {
+		fprintf(stderr, "wse-emu: cannot write to --ready-fd %d: %s\n", o.ready_fd,
+			strerror(-err));
+		goto out;
+	}
+	err = vu_serve(server, &wafer_ops, emu, stop_fd);
 	if (err)
 		fprintf(stderr, "wse-emu: %s\n", strerror(-err));
 out:

@@ -14,9 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "pci/tests/vu_client.h"
 #include "tap.h"
 #include "vu_admin.h"
-#include "vu_client.h"
 
 #define LIST (VU_DATA - 0x1000) /* a page list in guest memory */
 

@@ -4,7 +4,7 @@
 #ifndef WSE_VU_ADMIN_H
 #define WSE_VU_ADMIN_H
 
-#include "vu_client.h"
+#include "pci/tests/vu_client.h"
 #include "wse_regs.h"
 
 /* The client's memory: how much, where the device sees it, and what lies where in it. */

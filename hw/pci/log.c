@@ -6,13 +6,13 @@
 
 #define LINES_PER_SECOND 50
 
-void emu_log_init(struct emu_log *log, FILE *out)
+void pci_log_init(struct pci_log *log, FILE *out, const char *who)
 {
-	*log = (struct emu_log){.out = out};
+	*log = (struct pci_log){.out = out, .who = who};
 	pthread_mutex_init(&log->lock, NULL);
 }
 
-void emu_logf(struct emu_log *log, const char *fmt, ...)
+void pci_logf(struct pci_log *log, const char *fmt, ...)
 {
 	struct timespec now;
 	va_list ap;
@@ -23,13 +23,13 @@ void emu_logf(struct emu_log *log, const char *fmt, ...)
 	pthread_mutex_lock(&log->lock);
 	if (now.tv_sec != log->second) {
 		if (log->dropped)
-			fprintf(log->out, "wse-emu: %lu more lines not shown\n", log->dropped);
+			fprintf(log->out, "%s: %lu more lines not shown\n", log->who, log->dropped);
 		log->second = now.tv_sec;
 		log->lines = 0;
 		log->dropped = 0;
 	}
 	if (log->lines++ < LINES_PER_SECOND) {
-		fputs("wse-emu: ", log->out);
+		fprintf(log->out, "%s: ", log->who);
 		va_start(ap, fmt);
 		vfprintf(log->out, fmt, ap);
 		va_end(ap);

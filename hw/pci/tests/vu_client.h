@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "emu/vfio_user_proto.h"
+#include "pci/vfio_user_proto.h"
 
 struct vu_client {
 	int fd;

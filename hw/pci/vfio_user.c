@@ -15,17 +15,16 @@
 
 #include "pci_config.h"
 #include "vu_socket.h"
-#include "wse_regs.h"
-
-_Static_assert(VU_VECTORS == WSE_MAX_QUEUES, "one vector per queue pair");
 
 struct vu_server {
 	int listen_fd, client_fd, stop_fd;
 	char *path;
 	struct stat st; /* of the bound socket: so that this server removes no other's */
 	struct dma_map *dma;
-	struct emu_log *log;
-	struct emu *emu;
+	struct pci_log *log;
+	struct pci_id id;
+	const struct vu_device_ops *ops;
+	void *dev;
 	bool greeted; /* VERSION has been exchanged */
 
 	/*
@@ -34,8 +33,8 @@ struct vu_server {
 	 */
 	pthread_mutex_t irq_lock;
 	struct pci_config config;
-	int eventfd[VU_VECTORS];  /* -1: none */
-	uint32_t masked, pending; /* bit per vector */
+	int eventfd[PCI_VECTORS_MAX]; /* -1: none */
+	uint32_t masked, pending;     /* bit per vector */
 
 	uint8_t bar4[PCI_BAR4_BYTES]; /* MSI-X table: plain memory, since the client emulates it */
 	struct vu_linger linger;
@@ -73,13 +72,13 @@ static void deliver(struct vu_server *s)
 	}
 	if (pci_config_msix_masked(&s->config))
 		return;
-	for (unsigned int v = 0; v < VU_VECTORS; v++) {
+	for (unsigned int v = 0; v < s->id.vectors; v++) {
 		if (!(due >> v & 1) || s->eventfd[v] < 0)
 			continue;
 		s->pending &= ~(1u << v);
 		err = raise_eventfd(s->eventfd[v]);
 		if (err)
-			emu_logf(s->log, "interrupt of vector %u: its eventfd refuses (%s)", v,
+			pci_logf(s->log, "interrupt of vector %u: its eventfd refuses (%s)", v,
 				 strerror(-err));
 	}
 }
@@ -88,7 +87,7 @@ void vu_irq(void *server, unsigned int vector)
 {
 	struct vu_server *s = server;
 
-	if (vector >= VU_VECTORS)
+	if (vector >= s->id.vectors)
 		return;
 	pthread_mutex_lock(&s->irq_lock);
 	s->pending |= 1u << vector;
@@ -127,7 +126,7 @@ static int set_irqs(struct vu_server *s, struct vu_msg *m)
 		return -EINVAL;
 	if (q.index != VU_IRQ_MSIX) /* none of them exist: only switching off is valid */
 		return q.count || m->nfds ? -EINVAL : 0;
-	if (q.start > VU_VECTORS || q.count > VU_VECTORS - q.start)
+	if (q.start > s->id.vectors || q.count > s->id.vectors - q.start)
 		return -EINVAL;
 	if (m->fds_lost || (m->nfds && m->nfds != q.count))
 		return -EINVAL;
@@ -155,7 +154,7 @@ static int set_irqs(struct vu_server *s, struct vu_msg *m)
 		}
 	} else if (q.flags & VU_SET_TRIGGER) {
 		if (!q.count) { /* all off */
-			for (unsigned int v = 0; v < VU_VECTORS; v++)
+			for (unsigned int v = 0; v < s->id.vectors; v++)
 				set_eventfd(s, v, -1);
 			s->pending = 0;
 			s->masked = 0;
@@ -175,12 +174,18 @@ static int set_irqs(struct vu_server *s, struct vu_msg *m)
 
 /* --- the function: reset, configuration space, BARs --- */
 
+static void tell_master(struct vu_server *s, bool on)
+{
+	if (s->ops->bus_master)
+		s->ops->bus_master(s->dev, on);
+}
+
 static void function_reset(struct vu_server *s)
 {
-	emu_bus_master(s->emu, false);
-	emu_reset(s->emu);
+	tell_master(s, false);
+	s->ops->reset(s->dev);
 	pthread_mutex_lock(&s->irq_lock);
-	pci_config_init(&s->config, VU_VECTORS);
+	pci_config_init(&s->config, &s->id);
 	s->pending = 0;
 	s->masked = 0;
 	pthread_mutex_unlock(&s->irq_lock);
@@ -197,18 +202,18 @@ static void config_write(struct vu_server *s, uint32_t offset, const void *data,
 	deliver(s);
 	pthread_mutex_unlock(&s->irq_lock);
 	if (flr) {
-		emu_logf(s->log, "function-level reset");
+		pci_logf(s->log, "function-level reset");
 		function_reset(s);
 	} else {
-		emu_bus_master(s->emu, master);
+		tell_master(s, master);
 	}
 }
 
-static uint64_t region_size(uint32_t region)
+static uint64_t region_size(const struct vu_server *s, uint32_t region)
 {
 	switch (region) {
 	case VU_REGION_BAR0:
-		return WSE_BAR0_SIZE;
+		return s->id.bar0_bytes;
 	case VU_REGION_BAR4:
 		return PCI_BAR4_BYTES;
 	case VU_REGION_CONFIG:
@@ -218,9 +223,9 @@ static uint64_t region_size(uint32_t region)
 	}
 }
 
-static bool region_fits(uint32_t region, uint64_t offset, uint32_t count)
+static bool region_fits(const struct vu_server *s, uint32_t region, uint64_t offset, uint32_t count)
 {
-	uint64_t size = region < VU_NREGIONS ? region_size(region) : 0;
+	uint64_t size = region < VU_NREGIONS ? region_size(s, region) : 0;
 
 	return count && count <= size && offset <= size - count;
 }
@@ -244,7 +249,7 @@ static void region_read(struct vu_server *s, uint32_t region, uint64_t offset, v
 		memcpy(data, &s->bar4[offset], n);
 	} else if (bar0_access(offset, n)) {
 		for (uint32_t i = 0; i < n; i += 4) {
-			v = emu_read32(s->emu, (uint32_t)offset + i);
+			v = s->ops->read32(s->dev, (uint32_t)offset + i);
 			memcpy((char *)data + i, &v, 4);
 		}
 	}
@@ -262,7 +267,7 @@ static void region_write(struct vu_server *s, uint32_t region, uint64_t offset, 
 	} else if (bar0_access(offset, n)) {
 		for (uint32_t i = 0; i < n; i += 4) {
 			memcpy(&v, (const char *)data + i, 4);
-			emu_write32(s->emu, (uint32_t)offset + i, v);
+			s->ops->write32(s->dev, (uint32_t)offset + i, v);
 		}
 	}
 }
@@ -280,7 +285,7 @@ static int cmd_version(struct vu_server *s, struct vu_msg *m, uint32_t *len)
 		return -EINVAL;
 	memcpy(&v, m->body, sizeof(v));
 	if (v.major != 0) {
-		emu_logf(s->log, "client speaks vfio-user %u.%u, this server 0.0", v.major,
+		pci_logf(s->log, "client speaks vfio-user %u.%u, this server 0.0", v.major,
 			 v.minor);
 		return -EINVAL;
 	}
@@ -311,7 +316,7 @@ static int cmd_dma_map(struct vu_server *s, struct vu_msg *m)
 	err = dma_map_add(s->dma, m->nfds ? m->fd[0] : -1, q.offset, q.iova, q.size,
 			  q.flags & VU_DMA_READABLE, q.flags & VU_DMA_WRITEABLE);
 	if (err)
-		emu_logf(s->log, "cannot map iova=0x%llx len=0x%llx: %s",
+		pci_logf(s->log, "cannot map iova=0x%llx len=0x%llx: %s",
 			 (unsigned long long)q.iova, (unsigned long long)q.size, strerror(-err));
 	return err;
 }
@@ -345,7 +350,7 @@ static int cmd_get_info(struct vu_msg *m, uint32_t *len)
 	return 0;
 }
 
-static int cmd_region_info(struct vu_msg *m, uint32_t *len)
+static int cmd_region_info(const struct vu_server *s, struct vu_msg *m, uint32_t *len)
 {
 	struct vu_region_info r;
 
@@ -355,7 +360,7 @@ static int cmd_region_info(struct vu_msg *m, uint32_t *len)
 	if (r.index >= VU_NREGIONS)
 		return -EINVAL;
 	r = (struct vu_region_info){
-		.argsz = sizeof(r), .index = r.index, .size = region_size(r.index)};
+		.argsz = sizeof(r), .index = r.index, .size = region_size(s, r.index)};
 	if (r.size) /* no mmap: the model must see every access, and writes would not be posted */
 		r.flags = VU_REGION_R | VU_REGION_W;
 	memcpy(m->body, &r, sizeof(r));
@@ -363,7 +368,7 @@ static int cmd_region_info(struct vu_msg *m, uint32_t *len)
 	return 0;
 }
 
-static int cmd_irq_info(struct vu_msg *m, uint32_t *len)
+static int cmd_irq_info(const struct vu_server *s, struct vu_msg *m, uint32_t *len)
 {
 	struct vu_irq_info r;
 
@@ -377,7 +382,7 @@ static int cmd_irq_info(struct vu_msg *m, uint32_t *len)
 	r.count = 0;
 	if (r.index == VU_IRQ_MSIX) {
 		r.flags = VU_IRQ_EVENTFD | VU_IRQ_MASKABLE | VU_IRQ_NORESIZE;
-		r.count = VU_VECTORS;
+		r.count = s->id.vectors;
 	}
 	memcpy(m->body, &r, sizeof(r));
 	*len = sizeof(r);
@@ -391,7 +396,7 @@ static int cmd_read(struct vu_server *s, struct vu_msg *m, uint32_t *len)
 	if (m->len < sizeof(q))
 		return -EINVAL;
 	memcpy(&q, m->body, sizeof(q));
-	if (!region_fits(q.region, q.offset, q.count) || q.count > VU_MAX_BODY - sizeof(q))
+	if (!region_fits(s, q.region, q.offset, q.count) || q.count > VU_MAX_BODY - sizeof(q))
 		return -EINVAL;
 	region_read(s, q.region, q.offset, m->body + sizeof(q), q.count);
 	*len = (uint32_t)sizeof(q) + q.count;
@@ -405,7 +410,7 @@ static int cmd_write(struct vu_server *s, struct vu_msg *m, uint32_t *len)
 	if (m->len < sizeof(q))
 		return -EINVAL;
 	memcpy(&q, m->body, sizeof(q));
-	if (!region_fits(q.region, q.offset, q.count) || q.count > m->len - sizeof(q))
+	if (!region_fits(s, q.region, q.offset, q.count) || q.count > m->len - sizeof(q))
 		return -EINVAL;
 	region_write(s, q.region, q.offset, m->body + sizeof(q), q.count);
 	*len = sizeof(q);
@@ -424,7 +429,7 @@ static int cmd_write_multi(struct vu_server *s, struct vu_msg *m, uint32_t *len)
 		return -EINVAL;
 	for (uint64_t i = 0; i < n; i++) {
 		memcpy(&w, m->body + sizeof(n) + i * sizeof(w), sizeof(w));
-		if (w.count > sizeof(w.data) || !region_fits(w.region, w.offset, w.count))
+		if (w.count > sizeof(w.data) || !region_fits(s, w.region, w.offset, w.count))
 			return -EINVAL;
 		region_write(s, w.region, w.offset, w.data, w.count);
 	}
@@ -446,9 +451,9 @@ static int dispatch(struct vu_server *s, struct vu_msg *m, uint32_t *len)
 	case VU_GET_INFO:
 		return cmd_get_info(m, len);
 	case VU_REGION_INFO:
-		return cmd_region_info(m, len);
+		return cmd_region_info(s, m, len);
 	case VU_IRQ_INFO:
-		return cmd_irq_info(m, len);
+		return cmd_irq_info(s, m, len);
 	case VU_SET_IRQS:
 		return set_irqs(s, m);
 	case VU_REGION_READ:
@@ -483,7 +488,7 @@ static int serve_client(struct vu_server *s)
 
 		vu_close_fds(m);
 		if (res)
-			emu_logf(s->log, "message %u (command %u, %u bytes) refused: %s", m->hdr.id,
+			pci_logf(s->log, "message %u (command %u, %u bytes) refused: %s", m->hdr.id,
 				 m->hdr.cmd, m->hdr.size, strerror(-res));
 		if (m->hdr.flags & VU_NO_REPLY)
 			continue;
@@ -505,15 +510,27 @@ static void forget_client(struct vu_server *s)
 	function_reset(s);
 	dma_map_clear(s->dma);
 	pthread_mutex_lock(&s->irq_lock);
-	for (unsigned int v = 0; v < VU_VECTORS; v++)
+	for (unsigned int v = 0; v < s->id.vectors; v++)
 		set_eventfd(s, v, -1);
 	pthread_mutex_unlock(&s->irq_lock);
 	s->greeted = false;
 }
 
-int vu_serve(struct vu_server *s, struct emu *emu, int stop_fd)
+int vu_ready(struct vu_server *s, int fd)
 {
-	s->emu = emu;
+	char line[160];
+	int n = snprintf(line, sizeof(line), "ready %s\n", s->path);
+	int err = write(fd, line, (size_t)n) == n ? 0 : errno ? -errno : -EIO;
+
+	if (err != -EBADF)
+		close(fd);
+	return err;
+}
+
+int vu_serve(struct vu_server *s, const struct vu_device_ops *ops, void *dev, int stop_fd)
+{
+	s->ops = ops;
+	s->dev = dev;
 	s->stop_fd = stop_fd;
 	for (;;) {
 		struct pollfd p[2] = {
@@ -531,26 +548,31 @@ int vu_serve(struct vu_server *s, struct emu *emu, int stop_fd)
 		s->client_fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC);
 		if (s->client_fd < 0)
 			continue;
-		emu_logf(s->log, "client connected");
+		pci_logf(s->log, "client connected");
 		err = serve_client(s);
 		close(s->client_fd);
 		forget_client(s);
 		if (err == -EINTR)
 			return 0;
-		emu_logf(s->log, "client gone%s%s", err == -EPIPE ? "" : ": ",
+		pci_logf(s->log, "client gone%s%s", err == -EPIPE ? "" : ": ",
 			 err == -EPIPE	  ? ""
 			 : err == -EPROTO ? "bad message"
 					  : strerror(-err));
 	}
 }
 
-int vu_create(const char *path, struct dma_map *dma, struct emu_log *log, struct vu_server **out)
+int vu_create(const char *path, const struct pci_id *id, struct dma_map *dma, struct pci_log *log,
+	      struct vu_server **out)
 {
-	struct vu_server *s = calloc(1, sizeof(*s));
+	struct vu_server *s;
 	int err = -ENOMEM;
 
+	if (!pci_id_valid(id))
+		return -EINVAL;
+	s = calloc(1, sizeof(*s));
 	if (!s)
 		return err;
+	s->id = *id;
 	s->dma = dma;
 	s->log = log;
 	s->path = strdup(path);
@@ -561,9 +583,9 @@ int vu_create(const char *path, struct dma_map *dma, struct emu_log *log, struct
 		goto fail;
 	stat(path, &s->st);
 	pthread_mutex_init(&s->irq_lock, NULL);
-	for (unsigned int v = 0; v < VU_VECTORS; v++)
+	for (unsigned int v = 0; v < PCI_VECTORS_MAX; v++)
 		s->eventfd[v] = -1;
-	pci_config_init(&s->config, VU_VECTORS);
+	pci_config_init(&s->config, &s->id);
 	*out = s;
 	return 0;
 
@@ -582,7 +604,7 @@ void vu_destroy(struct vu_server *s)
 	if (!stat(s->path, &st) && st.st_dev == s->st.st_dev && st.st_ino == s->st.st_ino)
 		unlink(s->path);
 	close(s->listen_fd);
-	for (unsigned int v = 0; v < VU_VECTORS; v++)
+	for (unsigned int v = 0; v < s->id.vectors; v++)
 		set_eventfd(s, v, -1);
 	pthread_mutex_destroy(&s->irq_lock);
 	free(s->path);

@@ -4,8 +4,8 @@
  * that the client sent, or by nothing. Thread-safe: when unmap returns, no thread uses the range
  * any more.
  */
-#ifndef WSE_DMA_MAP_H
-#define WSE_DMA_MAP_H
+#ifndef PCI_DMA_MAP_H
+#define PCI_DMA_MAP_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,4 +45,4 @@ bool dma_map_shared(struct dma_map *d);
  */
 int dma_map_catch_sigbus(void);
 
-#endif /* WSE_DMA_MAP_H */
+#endif /* PCI_DMA_MAP_H */

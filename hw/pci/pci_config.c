@@ -5,8 +5,6 @@
 
 #include <linux/pci_regs.h>
 
-#include "wse_regs.h"
-
 /* Where the capabilities lie. */
 #define CAP_PM	 0x40u
 #define CAP_MSIX 0x50u
@@ -23,27 +21,27 @@ static uint16_t get16(const struct pci_config *c, uint32_t at)
 	return (uint16_t)(c->byte[at] | c->byte[at + 1] << 8);
 }
 
-static void init_header(struct pci_config *c)
+static void init_header(struct pci_config *c, const struct pci_id *id)
 {
 	uint8_t *b = c->byte, *w = c->wmask;
 
-	set(b, PCI_VENDOR_ID, WSE_PCI_VENDOR, 2);
-	set(b, PCI_DEVICE_ID, WSE_PCI_DEVICE, 2);
+	set(b, PCI_VENDOR_ID, id->vendor, 2);
+	set(b, PCI_DEVICE_ID, id->device, 2);
 	set(w, PCI_COMMAND,
 	    PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER | PCI_COMMAND_PARITY | PCI_COMMAND_SERR |
 		    PCI_COMMAND_INTX_DISABLE,
 	    2);
 	set(b, PCI_STATUS, PCI_STATUS_CAP_LIST, 2);
 	set(c->w1c, PCI_STATUS, 0xf900, 2);
-	set(b, PCI_REVISION_ID, WSE_ABI_MAJOR, 1);
-	set(b, PCI_CLASS_PROG, WSE_PCI_CLASS, 3);
+	set(b, PCI_REVISION_ID, id->revision, 1);
+	set(b, PCI_CLASS_PROG, id->class, 3);
 	set(w, PCI_CACHE_LINE_SIZE, 0xff, 1);
 	set(b, PCI_BASE_ADDRESS_0, PCI_BASE_ADDRESS_MEM_TYPE_64, 4);
-	set(w, PCI_BASE_ADDRESS_0, ~(WSE_BAR0_SIZE - 1u), 4);
+	set(w, PCI_BASE_ADDRESS_0, ~(id->bar0_bytes - 1u), 4);
 	set(w, PCI_BASE_ADDRESS_1, 0xffffffff, 4);
 	set(w, PCI_BASE_ADDRESS_4, ~(PCI_BAR4_BYTES - 1u), 4);
-	set(b, PCI_SUBSYSTEM_VENDOR_ID, WSE_PCI_VENDOR, 2);
-	set(b, PCI_SUBSYSTEM_ID, WSE_PCI_DEVICE, 2);
+	set(b, PCI_SUBSYSTEM_VENDOR_ID, id->vendor, 2);
+	set(b, PCI_SUBSYSTEM_ID, id->device, 2);
 	set(b, PCI_CAPABILITY_LIST, CAP_PM, 1);
 	set(w, PCI_INTERRUPT_LINE, 0xff, 1);
 }
@@ -73,12 +71,20 @@ static void init_express(struct pci_config *c)
 	set(b, CAP_EXP + PCI_EXP_LNKCTL2, PCI_EXP_LNKCTL2_TLS_8_0GT, 2);
 }
 
-void pci_config_init(struct pci_config *c, unsigned int vectors)
+bool pci_id_valid(const struct pci_id *id)
+{
+	uint32_t bytes = id->bar0_bytes;
+
+	return bytes >= 4096 && !(bytes & (bytes - 1)) && id->vectors &&
+	       id->vectors <= PCI_VECTORS_MAX && id->class <= 0xffffff;
+}
+
+void pci_config_init(struct pci_config *c, const struct pci_id *id)
 {
 	uint8_t *b = c->byte, *w = c->wmask;
 
 	memset(c, 0, sizeof(*c));
-	init_header(c);
+	init_header(c, id);
 
 	set(b, CAP_PM, PCI_CAP_ID_PM | CAP_MSIX << 8, 2);
 	set(b, CAP_PM + PCI_PM_PMC, 3, 2);
@@ -86,7 +92,7 @@ void pci_config_init(struct pci_config *c, unsigned int vectors)
 	set(w, CAP_PM + PCI_PM_CTRL, PCI_PM_CTRL_STATE_MASK, 2);
 
 	set(b, CAP_MSIX, PCI_CAP_ID_MSIX | CAP_EXP << 8, 2);
-	set(b, CAP_MSIX + PCI_MSIX_FLAGS, vectors - 1, 2);
+	set(b, CAP_MSIX + PCI_MSIX_FLAGS, id->vectors - 1, 2);
 	set(w, CAP_MSIX + PCI_MSIX_FLAGS, PCI_MSIX_FLAGS_ENABLE | PCI_MSIX_FLAGS_MASKALL, 2);
 	set(b, CAP_MSIX + PCI_MSIX_TABLE, 4, 4);
 	set(b, CAP_MSIX + PCI_MSIX_PBA, 0x800 | 4, 4);

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The library with a device that is no wafer: its example, started with a readiness descriptor, and
+ * a client that gives it right and wrong work. test_adder ADDER
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "pci/pci_config.h"
+#include "pci/tests/vu_client.h"
+#include "tap.h"
+
+#define MEM  (1u << 20)
+#define IOVA 0x500000000ull
+
+static char dir[] = "/tmp/wse-test-pci-XXXXXX";
+static char sock[64];
+
+static int set_irq(struct vu_client *c, uint32_t count)
+{
+	struct vu_irq_set q = {
+		.argsz = sizeof(q),
+		.flags = VU_SET_DATA_EVENTFD | VU_SET_TRIGGER,
+		.index = VU_IRQ_MSIX,
+		.count = count,
+	};
+
+	return vu_client_call(c, VU_SET_IRQS, &q, sizeof(q), c->irq, count, NULL, 0, NULL);
+}
+
+/* Its status; *sum. 0xff: no interrupt. */
+static uint32_t add(struct vu_client *c, uint64_t iova, uint32_t count, uint32_t *sum)
+{
+	vu_client_post(c, 0x04, (uint32_t)iova);
+	vu_client_post(c, 0x08, (uint32_t)(iova >> 32));
+	vu_client_post(c, 0x0c, count);
+	vu_client_post(c, 0x10, 1);
+	if (!vu_client_wait(c, 0, 5000))
+		return 0xff;
+	*sum = vu_client_reg(c, 0x14);
+	return vu_client_reg(c, 0x18);
+}
+
+static void test_identity(void)
+{
+	struct pci_id good = {.bar0_bytes = 4096, .vectors = 1}, bad[6];
+
+	for (int i = 0; i < 6; i++)
+		bad[i] = good;
+	bad[0].bar0_bytes = 2048;
+	bad[1].bar0_bytes = 12288;
+	bad[2].bar0_bytes = 0;
+	bad[3].vectors = 0;
+	bad[4].vectors = PCI_VECTORS_MAX + 1;
+	bad[5].class = 0x1000000;
+	ok(pci_id_valid(&good), "a function with the least BAR and one vector");
+	for (int i = 0; i < 6; i++)
+		ok(!pci_id_valid(&bad[i]), "an impossible one, %d, is refused", i);
+}
+
+static void test_adder(struct vu_client *c)
+{
+	struct vu_region_info r = {.argsz = sizeof(r)};
+	struct vu_irq_info q = {.argsz = sizeof(q), .index = VU_IRQ_MSIX};
+	uint32_t sum = 0, want = 0, *word = (uint32_t *)c->mem;
+
+	ok(vu_client_config(c, 0) == 0xadd11234 && vu_client_config(c, 8) == 0xff000000,
+	   "its own IDs, class and revision");
+	ok(!vu_client_call(c, VU_REGION_INFO, &r, sizeof(r), NULL, 0, &r, sizeof(r), NULL) &&
+		   r.size == 4096,
+	   "its own BAR0");
+	ok(!vu_client_call(c, VU_IRQ_INFO, &q, sizeof(q), NULL, 0, &q, sizeof(q), NULL) &&
+		   q.count == 1 && vu_client_config(c, 0x50) >> 16 == 0x8000,
+	   "and number of vectors");
+	vu_client_set_config(c, 0x10, ~0u, 4);
+	ok(vu_client_config(c, 0x10) == (~4095u | 4), "BAR0 tells its size");
+	for (uint32_t i = 0; i < 1000; i++)
+		want += word[i] = i * 2654435761u;
+	ok(vu_client_reg(c, 0) == 0x31444441 && add(c, IOVA, 1000, &sum) == 1 && sum == want,
+	   "a thousand words of the client's memory are added");
+	ok(add(c, IOVA + 4, 999, &sum) == 1 && sum == want - word[0], "and 999");
+	ok(add(c, IOVA, 0, &sum) == 1 && !sum, "the sum of none is 0");
+	ok(add(c, IOVA + MEM - 4, 2, &sum) == 2, "words behind the memory are an error");
+	ok(add(c, ~0ull - 3, 2, &sum) == 2, "so are addresses that wrap");
+	ok(add(c, IOVA, ~0u, &sum) == 2, "and 2^32 - 1 words");
+	ok(set_irq(c, 2) == -EINVAL, "a second vector does not exist");
+	ok(vu_client_read(c, VU_REGION_BAR0, 4096, &sum, 4) == -EINVAL, "nor does a second page");
+	vu_client_set_config(c, 4, 2, 2);
+	ok(add(c, IOVA, 1000, &sum) == 2, "without bus mastering it reads nothing");
+	vu_client_set_config(c, 0x68, 0x8000, 2);
+	ok(!vu_client_reg(c, 0x0c) && !vu_client_reg(c, 0x18) && vu_client_reg(c, 0) == 0x31444441,
+	   "a function-level reset clears its registers");
+}
+
+int main(int argc, char **argv)
+{
+	char line[160] = "", want[80], fd[16];
+	struct vu_client c;
+	int p[2], status;
+	pid_t pid;
+	size_t n;
+
+	if (argc != 2 || !mkdtemp(dir) || pipe(p))
+		return 1;
+	test_identity();
+	snprintf(sock, sizeof(sock), "%s/s", dir);
+	snprintf(want, sizeof(want), "ready %s\n", sock);
+	snprintf(fd, sizeof(fd), "%d", p[1]);
+	pid = fork();
+	if (!pid) {
+		close(p[0]);
+		execl(argv[1], argv[1], sock, fd, NULL);
+		_exit(127);
+	}
+	close(p[1]);
+	/* to the end of it: the server has closed its side */
+	for (n = 0; n + 1 < sizeof(line);) {
+		ssize_t got = read(p[0], line + n, sizeof(line) - 1 - n);
+
+		if (got <= 0)
+			break;
+		n += (size_t)got;
+	}
+	ok(!strcmp(line, want), "the readiness descriptor gets a line, and is closed");
+	if (ok(!vu_client_open(&c, sock, MEM) && !vu_client_hello(&c) &&
+		       !vu_client_map(&c, c.memfd, 0, IOVA, MEM) && vu_client_irqs(&c) == -EINVAL &&
+		       !set_irq(&c, 1),
+	       "connected at once"))
+		test_adder(&c);
+	kill(pid, SIGTERM);
+	waitpid(pid, &status, 0);
+	ok(WIFEXITED(status) && !WEXITSTATUS(status) && access(sock, F_OK),
+	   "SIGTERM ends it, with a client connected, and the socket is gone");
+	vu_client_close(&c);
+	rmdir(dir);
+	return tap_end();
+}
