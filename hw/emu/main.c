@@ -29,12 +29,14 @@ static const char usage[] =
 	"  --gdb PORT|SOCKET      serve gdb there (default: not at all)\n"
 	"  --program FILE         the kernels' ELF file, which gdb is told to load (default: none)\n"
 	"  --ready-fd N           write a line to this descriptor when clients may connect\n"
+	"  --spin N               log that a client reads a register N times, nothing else (default: 0, not)\n"
 	"  --log FILE, --quiet    log to FILE, or nowhere (default: standard error)\n"
 	"  --version, --help\n";
 
 struct options {
 	const char *socket, *model, *log, *gdb, *program;
 	bool quiet;
+	uint64_t spin;
 	int ready_fd; /* -1: none */
 	struct emu_cfg emu;
 };
@@ -126,15 +128,25 @@ static int parse_faults(const char *spec, struct emu_faults *f)
 static int parse(int argc, char **argv, struct options *o)
 {
 	static const struct option longs[] = {
-		{"socket", 1, NULL, 's'},   {"model", 1, NULL, 'm'},
-		{"rows", 1, NULL, 'r'},	    {"cols", 1, NULL, 'c'},
-		{"seed", 1, NULL, 'S'},	    {"dma-latency", 1, NULL, 'd'},
-		{"clock", 1, NULL, 'k'},    {"threads", 1, NULL, 't'},
-		{"fault", 1, NULL, 'f'},    {"quiet", 0, NULL, 'q'},
-		{"log", 1, NULL, 'l'},	    {"version", 0, NULL, 'V'},
-		{"help", 0, NULL, 'h'},	    {"stall", 1, NULL, 'w'},
-		{"gdb", 1, NULL, 'g'},	    {"program", 1, NULL, 'p'},
-		{"ready-fd", 1, NULL, 'R'}, {0},
+		{"socket", 1, NULL, 's'},
+		{"model", 1, NULL, 'm'},
+		{"rows", 1, NULL, 'r'},
+		{"cols", 1, NULL, 'c'},
+		{"seed", 1, NULL, 'S'},
+		{"dma-latency", 1, NULL, 'd'},
+		{"clock", 1, NULL, 'k'},
+		{"threads", 1, NULL, 't'},
+		{"fault", 1, NULL, 'f'},
+		{"quiet", 0, NULL, 'q'},
+		{"log", 1, NULL, 'l'},
+		{"version", 0, NULL, 'V'},
+		{"help", 0, NULL, 'h'},
+		{"stall", 1, NULL, 'w'},
+		{"gdb", 1, NULL, 'g'},
+		{"program", 1, NULL, 'p'},
+		{"spin", 1, NULL, 'n'},
+		{"ready-fd", 1, NULL, 'R'},
+		{0},
 	};
 	struct wse_model_cfg *m = &o->emu.model;
 	uint64_t n;
@@ -199,6 +211,10 @@ static int parse(int argc, char **argv, struct options *o)
 			if (number("--stall", optarg, 0, 10000, &n))
 				return -EINVAL;
 			o->emu.stall_ms = (uint32_t)n;
+			break;
+		case 'n':
+			if (number("--spin", optarg, 0, UINT64_MAX, &o->spin))
+				return -EINVAL;
 			break;
 		case 'R':
 			if (number("--ready-fd", optarg, 3, 65535, &n))
@@ -336,6 +352,7 @@ int main(int argc, char **argv)
 	if (err)
 		goto out;
 	pci_logf(&log, "%s %ux%u on %s", o.model, o.emu.model.rows, o.emu.model.cols, o.socket);
+	vu_watch_spin(server, o.spin);
 	err = o.ready_fd >= 0 ? vu_ready(server, o.ready_fd) : 0;
 	if (err) {
 		fprintf(stderr, "wse-emu: cannot write to --ready-fd %d: %s\n", o.ready_fd,

@@ -13,3 +13,4 @@ $(eval $(call c_program,hw/pci/tests/test_adder,$(PCI_TEST),$(PCI_LIB)))
 ALL += $(B)/hw/pci/adder $(B)/asan/hw/pci/adder $(B)/hw/pci/tests/test_adder
 SUITES += "$(B)/hw/pci/tests/test_adder $(B)/hw/pci/adder" \
 	"$(B)/hw/pci/tests/test_adder $(B)/asan/hw/pci/adder"
+BESIDE += --beside hw/pci/tests/test-guest

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "pci_config.h"
+#include "touched.h"
 #include "vu_socket.h"
 
 struct vu_server {
@@ -37,6 +38,8 @@ struct vu_server {
 	uint32_t masked, pending;     /* bit per vector */
 
 	uint8_t bar4[PCI_BAR4_BYTES]; /* MSI-X table: plain memory, since the client emulates it */
+	struct touched touched;
+	uint64_t spin_limit;
 	struct vu_linger linger;
 	struct vu_msg msg;
 };
@@ -237,6 +240,19 @@ static bool bar0_access(uint64_t offset, uint32_t count)
 	return !(offset & 3) && (count == 4 || count == 8);
 }
 
+/* Before an access of BAR0. */
+static void note_access(struct vu_server *s, uint32_t offset, bool write)
+{
+	const char *name = s->ops->name ? s->ops->name(s->dev, offset) : NULL;
+
+	if (s->ops->name && !name)
+		touched_unknown(&s->touched, offset, write);
+	if (!write && touched_spins(&s->touched, offset, s->spin_limit))
+		pci_logf(s->log, "the client spins: %llu reads of register 0x%x%s%s",
+			 (unsigned long long)s->spin_limit, offset, name ? " " : "",
+			 name ? name : "");
+}
+
 static void region_read(struct vu_server *s, uint32_t region, uint64_t offset, void *data,
 			uint32_t n)
 {
@@ -249,6 +265,7 @@ static void region_read(struct vu_server *s, uint32_t region, uint64_t offset, v
 		memcpy(data, &s->bar4[offset], n);
 	} else if (bar0_access(offset, n)) {
 		for (uint32_t i = 0; i < n; i += 4) {
+			note_access(s, (uint32_t)offset + i, false);
 			v = s->ops->read32(s->dev, (uint32_t)offset + i);
 			memcpy((char *)data + i, &v, 4);
 		}
@@ -267,6 +284,7 @@ static void region_write(struct vu_server *s, uint32_t region, uint64_t offset, 
 	} else if (bar0_access(offset, n)) {
 		for (uint32_t i = 0; i < n; i += 4) {
 			memcpy(&v, (const char *)data + i, 4);
+			note_access(s, (uint32_t)offset + i, true);
 			s->ops->write32(s->dev, (uint32_t)offset + i, v);
 		}
 	}
@@ -443,6 +461,8 @@ static int dispatch(struct vu_server *s, struct vu_msg *m, uint32_t *len)
 		return s->greeted ? -EINVAL : cmd_version(s, m, len);
 	if (!s->greeted)
 		return -EINVAL;
+	if (m->hdr.cmd != VU_REGION_READ)
+		s->touched.spin = 0;
 	switch (m->hdr.cmd) {
 	case VU_DMA_MAP:
 		return cmd_dma_map(s, m);
@@ -514,6 +534,7 @@ static void forget_client(struct vu_server *s)
 		set_eventfd(s, v, -1);
 	pthread_mutex_unlock(&s->irq_lock);
 	s->greeted = false;
+	touched_report(&s->touched, s->log);
 }
 
 int vu_ready(struct vu_server *s, int fd)
@@ -525,6 +546,11 @@ int vu_ready(struct vu_server *s, int fd)
 	if (err != -EBADF)
 		close(fd);
 	return err;
+}
+
+void vu_watch_spin(struct vu_server *s, uint64_t reads)
+{
+	s->spin_limit = reads;
 }
 
 int vu_serve(struct vu_server *s, const struct vu_device_ops *ops, void *dev, int stop_fd)

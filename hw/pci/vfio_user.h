@@ -22,13 +22,19 @@ struct vu_device_ops {
 	void (*write32)(void *dev, uint32_t offset, uint32_t value);
 	void (*reset)(void *dev);		/* function-level, and for each client */
 	void (*bus_master)(void *dev, bool on); /* off: make no DMA; NULL: not told */
+	/*
+	 * The register's name, NULL: there is none at this offset. With it the log says, when a
+	 * client has gone, which registers it touched that are not there. The call may be NULL.
+	 */
+	const char *(*name)(void *dev, uint32_t offset);
 };
 
 struct vu_server;
 
 /*
- * -EINVAL: pci_id_valid() says no; -EADDRINUSE: a server answers at that path; -EEXIST: another file is there; -ENAMETOOLONG; or the
- * error of socket, bind, listen. dma and log must outlive the server.
+ * -EINVAL: pci_id_valid() says no; -EADDRINUSE: a server answers at that path; -EEXIST: another
+ * file is there; -ENAMETOOLONG; or the error of socket, bind, listen. dma and log must outlive
+ * the server.
  */
 int vu_create(const char *path, const struct pci_id *id, struct dma_map *dma, struct pci_log *log,
 	      struct vu_server **s);
@@ -44,6 +50,12 @@ void vu_irq(void *server, unsigned int vector);
  * vu_serve() takes them. 0, or -errno: fd is no descriptor that takes a line at once.
  */
 int vu_ready(struct vu_server *s, int fd);
+
+/*
+ * Logs, and does no more, that a client has read one register so many times with no other message
+ * between: it polls for what does not come. 0: never, as before this call.
+ */
+void vu_watch_spin(struct vu_server *s, uint64_t reads);
 
 /* Serves clients until stop_fd is readable. 0 or -errno. */
 int vu_serve(struct vu_server *s, const struct vu_device_ops *ops, void *dev, int stop_fd);

@@ -574,13 +574,16 @@ static void test_unshared(void)
 
 static void test_faults(void)
 {
-	static const char *const args[] = {"--fault", "irq:1,dma-write:2", NULL};
+	static const char *const args[] = {"--fault", "irq:1,dma-write:2", "--spin", "100", NULL};
 	pid_t pid = start(args);
 	struct vu_client c;
 
 	ok(ready(&c) && vu_admin_enable(&c) && vu_admin_run(&c, &vu_nop) == WSE_ST_OK &&
 		   !vu_client_wait(&c, 0, 100),
 	   "an injected lost interrupt");
+	for (int i = 0; i < 100; i++)
+		vu_client_reg(&c, WSE_REG_MAGIC);
+	ok(logged("the client spins: 100 reads of register 0x0"), "100 reads of MAGIC are logged");
 	vu_admin_push(&c, &vu_nop);
 	ok(halts(&c) && vu_admin_complete(&c, 0, NULL) == -1,
 	   "an injected error of a completion's write halts the device");

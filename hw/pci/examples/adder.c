@@ -59,6 +59,15 @@ static uint32_t adder_read(void *dev, uint32_t offset)
 	return offset / 4 < sizeof(reg) / 4 ? reg[offset / 4] : 0;
 }
 
+static const char *adder_name(void *dev, uint32_t offset)
+{
+	static const char *const name[] = {"ID", "ADDRESS_LO", "ADDRESS_HI", "COUNT",
+					   "GO", "SUM",	       "STATUS"};
+
+	(void)dev;
+	return offset / 4 < sizeof(name) / sizeof(*name) ? name[offset / 4] : NULL;
+}
+
 static void adder_write(void *dev, uint32_t offset, uint32_t value)
 {
 	struct adder *a = dev;
@@ -88,6 +97,7 @@ static const struct vu_device_ops ops = {
 	.write32 = adder_write,
 	.reset = adder_reset,
 	.bus_master = adder_master,
+	.name = adder_name,
 };
 
 int main(int argc, char **argv)
@@ -112,6 +122,8 @@ int main(int argc, char **argv)
 		err = dma_map_create(&a.dma);
 	if (!err)
 		err = vu_create(argv[1], &id, a.dma, &log, &a.server);
+	if (!err)
+		vu_watch_spin(a.server, 10000);
 	if (!err && argc > 2)
 		err = vu_ready(a.server, atoi(argv[2]));
 	if (!err)

@@ -19,7 +19,7 @@
 #define IOVA 0x500000000ull
 
 static char dir[] = "/tmp/wse-test-pci-XXXXXX";
-static char sock[64];
+static char sock[64], logfile[64];
 
 static int set_irq(struct vu_client *c, uint32_t count)
 {
@@ -97,6 +97,37 @@ static void test_adder(struct vu_client *c)
 	   "a function-level reset clears its registers");
 }
 
+static bool logged(const char *text)
+{
+	char buf[65536];
+	FILE *f = fopen(logfile, "r");
+	size_t n = f ? fread(buf, 1, sizeof(buf) - 1, f) : 0;
+
+	buf[n] = 0;
+	if (f)
+		fclose(f);
+	return strstr(buf, text);
+}
+
+/* What the log says when this client has gone. */
+static void touch(struct vu_client *c)
+{
+	for (int i = 0; i < 9999; i++)
+		vu_client_reg(c, 0x18);
+	vu_client_post(c, 0x0c, 1);
+	vu_client_reg(c, 0x18);
+	ok(!logged("spins"), "9999 reads of a register, a write and a read are no spinning");
+	for (int i = 0; i < 9999; i++)
+		vu_client_reg(c, 0x18);
+	ok(logged("spins: 10000 reads of register 0x18 STATUS"), "10000 are: the log names it");
+	for (int i = 0; i < 3; i++)
+		vu_client_reg(c, 0x1c);
+	vu_client_post(c, 0x1c, 1);
+	for (uint32_t i = 1; i < 40; i++)
+		vu_client_post(c, 0x400 + 4 * i, 1);
+	vu_client_reg(c, 0);
+}
+
 int main(int argc, char **argv)
 {
 	char line[160] = "", want[80], fd[16];
@@ -109,11 +140,14 @@ int main(int argc, char **argv)
 		return 1;
 	test_identity();
 	snprintf(sock, sizeof(sock), "%s/s", dir);
+	snprintf(logfile, sizeof(logfile), "%s/log", dir);
 	snprintf(want, sizeof(want), "ready %s\n", sock);
 	snprintf(fd, sizeof(fd), "%d", p[1]);
 	pid = fork();
 	if (!pid) {
 		close(p[0]);
+		if (!freopen(logfile, "w", stderr))
+			_exit(126);
 		execl(argv[1], argv[1], sock, fd, NULL);
 		_exit(127);
 	}
@@ -132,11 +166,17 @@ int main(int argc, char **argv)
 		       !set_irq(&c, 1),
 	       "connected at once"))
 		test_adder(&c);
+	touch(&c);
 	kill(pid, SIGTERM);
 	waitpid(pid, &status, 0);
 	ok(WIFEXITED(status) && !WEXITSTATUS(status) && access(sock, F_OK),
 	   "SIGTERM ends it, with a client connected, and the socket is gone");
+	ok(logged("no register at 0x1c: 3 reads, 1 writes") &&
+		   logged("no register at 0x404: 0 reads, 1 writes") &&
+		   logged(": 8 accesses of more registers") && !logged("no register at 0xc:"),
+	   "the log has the registers that are not there, and a bound");
 	vu_client_close(&c);
+	unlink(logfile);
 	rmdir(dir);
 	return tap_end();
 }
