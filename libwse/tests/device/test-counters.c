@@ -32,9 +32,9 @@ static int work(struct wse_device *dev, struct wse_context *ctx, uint32_t ins, u
 	ret = wse_buffer_create(dev, 24 << 20, &buf);
 	if (ret)
 		return ret;
-	x = (struct place){buf, 0};
-	w = (struct place){buf, 1 << 20};
-	y = (struct place){buf, 8 << 20};
+	x = (struct place){.buf = buf};
+	w = (struct place){.buf = buf, .off = 1 << 20};
+	y = (struct place){.buf = buf, .off = 8 << 20};
 	for (int i = 0; !ret && i < 3; i++) {
 		if (i == 0)
 			ret = linear_forward(&lin, x, w, none, y, &fence);

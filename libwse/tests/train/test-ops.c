@@ -19,7 +19,7 @@
 #define WIDTH  24u
 #define OUTS   12u
 
-static const struct wse_tile tiles[] = {{2, 3, 8, 0, 0}, {1, 1, 8, 0, 0}, {4, 2, 4, 0, 0}};
+static const struct wse_tile tiles[] = {{2, 3, 8, 0, 0, 0}, {1, 1, 8, 0, 0, 0}, {4, 2, 4, 0, 0, 0}};
 
 static float normal(uint64_t stream, uint64_t i)
 {
