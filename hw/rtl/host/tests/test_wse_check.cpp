@@ -753,7 +753,8 @@ void random_command(Rng &rng, struct drm_wse_cmd *c)
 		c->nfeat = rng.chance(95) ? 1 << rng.below(3) : rng.below(9);
 		c->etype = rng.below(rng.chance(95) ? 3 : 6);
 		if (rng.chance(20)) { // room for all: how many there are the driver alone looks at
-			c->flags |= DRM_WSE_CMD_LINEAR;
+			// BOOT, which the driver alone refuses here, is the same bit of an entry
+			c->flags = (c->flags & ~DRM_WSE_CMD_BOOT) | DRM_WSE_CMD_LINEAR;
 			c->len = rng.chance(90) ? 0xfffffff8 : rng.pick({0u, 0xfffffffcu});
 			c->lstride = rng.chance(90) ? 0 : small();
 		}
