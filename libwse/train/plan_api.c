@@ -14,6 +14,7 @@
 #include "train/network.h"
 #include "train/params.h"
 #include "train/plan_device.h"
+#include "train/plan_shapes.h"
 #include "train/plan_sparse.h"
 
 static int shape_of(const char *uri, struct wse_exec_info *info)
@@ -175,6 +176,16 @@ static void print_sparsity(const struct wse_config *cfg, const struct wse_exec_c
 		 cfg->sparsity.file[0] ? ", and those of mask_file" : "");
 }
 
+static void print_shapes(const struct wse_config *cfg, const struct wse_model *m,
+			 const struct wse_tile *tile, const struct wse_plan *p, int fits,
+			 const struct wse_exec_cfg *log)
+{
+	struct wse_plan_shape best;
+
+	wse_plan_shape_find(m, tile, cfg, p, fits, &best);
+	wse_plan_shape_print(p, fits, &best, log);
+}
+
 static int plan(const struct wse_params *params, const char *uri, uint32_t flags,
 		const struct wse_exec_cfg *log, struct wse_plan_info *out)
 {
@@ -223,6 +234,8 @@ static int plan(const struct wse_params *params, const char *uri, uint32_t flags
 		if (on_paper)
 			wse_plan_device_print(&paper, &params->cfg, &p,
 					      params->cfg.num_wse ? params->cfg.num_wse : 1, log);
+		else
+			print_shapes(&params->cfg, &m, &info.tile, &p, !ret, log);
 		wse_logf(log, WSE_LOG_INFO, "parameters       %llu",
 			 (unsigned long long)out->weights);
 		print_sparsity(&params->cfg, log);
