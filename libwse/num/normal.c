@@ -107,17 +107,28 @@ __attribute__((target("avx2"))) INLINE void root4(vd *x)
 		_mm256_storeu_pd(p + i, _mm256_sqrt_pd(_mm256_loadu_pd(p + i)));
 }
 
+__attribute__((target("avx512f,avx512dq"))) INLINE void root8(vd *x)
+{
+	double *p = (double *)x;
+
+	_mm512_storeu_pd(p, _mm512_sqrt_pd(_mm512_loadu_pd(p)));
+}
+
 VARIANT(, sse2, root2)
 VARIANT(__attribute__((target("avx2"))), avx2, root4)
+/* also multiplies 64-bit integers, which takes AVX2 most of its time */
+VARIANT(__attribute__((target("avx512f,avx512dq"))), avx512, root8)
 
 void wse_rng_normals(uint64_t seed, uint64_t stream, uint64_t index, float scale, size_t n,
 		     float *out)
 {
 	uint64_t key = wse_rng_key(seed, stream);
-	bool avx2 = wse_cpu_avx2();
+	bool avx2 = wse_cpu_avx2(), avx512 = wse_cpu_avx512();
 
 	for (; n >= LANES; n -= LANES, index += LANES, out += LANES) {
-		if (avx2)
+		if (avx512)
+			normals_avx512(key, index, scale, out);
+		else if (avx2)
 			normals_avx2(key, index, scale, out);
 		else
 			normals_sse2(key, index, scale, out);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * The host's routines for many numbers at once against the same one by one, bit for bit: images,
- * normal numbers, AdamW, sums of squares. Called again without AVX2 by itself.
+ * normal numbers, AdamW, sums of squares. Called again by itself without AVX-512, and without AVX2,
+ * too.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -198,8 +199,11 @@ int main(int argc, char **argv)
 	pages();
 	if (argc > 1) /* the run below */
 		return tap_end();
-	snprintf(cmd, sizeof(cmd),
-		 "GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F,-AVX2 '%s' again >/dev/null", argv[0]);
-	ok(!system(cmd), "the same without AVX2");
+	for (int i = 0; i < 2; i++) {
+		snprintf(cmd, sizeof(cmd),
+			 "GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F%s '%s' again >/dev/null",
+			 i ? ",-AVX2" : "", argv[0]);
+		ok(!system(cmd), "the same without AVX-512%s", i ? " and AVX2" : "");
+	}
 	return tap_end();
 }
