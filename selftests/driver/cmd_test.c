@@ -518,7 +518,7 @@ int main(void)
 {
 	unsigned int op;
 
-	printf("1..17\n");
+	printf("1..18\n");
 	for (op = 0; op <= WSE_OP_FENCE; op++) {
 		struct drm_wse_cmd c = good(op);
 		char name[64];
