@@ -473,3 +473,15 @@ int wse_choose_step(struct wse_masks *m, const struct wse_choose_source *from, u
 		wse_masks_forget(m);
 	return ret;
 }
+
+void wse_choose_dense_grads(const struct wse_masks *m, uint64_t step, struct wse_image *images)
+{
+	for (uint32_t i = 0; i < m->g->nunits; i++)
+		images[i].dense_grad = 0;
+	for (uint32_t i = 0; i < m->nparts; i++) {
+		const struct wse_sparse_group *g = &m->cfg->g[m->part[i].group];
+
+		if (g->algorithm == WSE_SPARSE_RIGL && wse_sparse_is_due(g, step))
+			images[m->map->home[m->part[i].tensor].unit].dense_grad = 1;
+	}
+}

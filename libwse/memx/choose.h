@@ -42,5 +42,10 @@ int wse_choose_largest(struct wse_masks *m, const struct wse_choose_source *from
  */
 int wse_choose_step(struct wse_masks *m, const struct wse_choose_source *from, uint64_t seed,
 		    uint64_t step, int *any);
+/*
+ * Units whose gradient is of all weights, not of those in the mask: those with a part that
+ * is due after this step and takes weights by their gradient (RigL); dense_grad of their images
+ */
+void wse_choose_dense_grads(const struct wse_masks *m, uint64_t step, struct wse_image *images);
 
 #endif

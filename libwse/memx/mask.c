@@ -328,3 +328,9 @@ void wse_masks_forget(struct wse_masks *m)
 		m->unit[i].next = NULL;
 	}
 }
+
+void wse_masks_clear_grad(const struct wse_masks *m, const struct wse_memx_piece *p, float *grad)
+{
+	if (p->unit != WSE_NO_UNIT && p->rows && wse_masks_bits(m, p->unit))
+		wse_masks_clear(m, p->unit, p->at, p->count - p->vec, grad);
+}

@@ -70,6 +70,8 @@ int wse_masks_has(const struct wse_masks *m, uint32_t tensor);
 
 /* floats [at, at + n) of a unit's matrix, x [n]: those in no mask, or in but one of both, are 0 */
 void wse_masks_clear(const struct wse_masks *m, uint32_t unit, size_t at, size_t n, float *x);
+/* of a piece's gradient what no weight uses: grad [count] */
+void wse_masks_clear_grad(const struct wse_masks *m, const struct wse_memx_piece *p, float *grad);
 /*
  * The next masks are the masks from here on, and next has what is in the old ones, too, until it is
  * forgotten. Were there any?

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The images of MemoryX, bf16 as devices stream them, by unit: in memory or in a file, written anew
+ * after each update, and who waits for that. And what the host gathers inputs from.
+ */
+#include "memx/memx_inside.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/pages.h"
+#include "memx/choose.h"
+#include "memx/image_file.h"
+
+/* ---- opening ---- */
+
+int wse_memx_open_images(struct wse_memx *mx)
+{
+	const uint32_t n = mx->g->nunits + 1;
+
+	mx->images.buf = calloc(n, sizeof(struct wse_shared_buf *));
+	mx->images.unit = calloc(n, sizeof(*mx->images.unit));
+	mx->images.early = calloc(n, 1);
+	mx->images.ready = calloc(n, 1);
+	mx->images.inputs = calloc(mx->tab.n, sizeof(*mx->images.inputs));
+	mx->images.mirror = calloc(mx->tab.n, sizeof(*mx->images.mirror));
+	if (!mx->images.buf || !mx->images.unit || !mx->images.early || !mx->images.ready ||
+	    !mx->images.inputs || !mx->images.mirror)
+		return -ENOMEM;
+	if (mx->cfg.dir && mx->cfg.image_room && !mx->cfg.forward) {
+		/* what inputs are gathered from stays where it is */
+		for (uint32_t i = 0; i < mx->tab.n; i++)
+			if (mx->tab.t[i].flags & WSE_TENSOR_INPUT &&
+			    mx->map.home[i].unit != WSE_NO_UNIT)
+				mx->images.early[mx->map.home[i].unit] = 1;
+		return wse_image_file_open(mx->g, mx->images.early, mx->cfg.image_room, mx->cfg.dir,
+					   &mx->pool, mx->images.unit, &mx->images.file);
+	}
+	for (uint32_t i = 0; i < mx->g->nunits; i++) {
+		const struct wse_unit *u = &mx->g->units[i];
+		int ret = mx->pool.alloc(mx->pool.ctx, wse_unit_image_bytes(mx->g, u),
+					 &mx->images.buf[i]);
+
+		if (ret)
+			return ret;
+		mx->images.unit[i] = wse_image_spans(mx->g, u, mx->images.buf[i]);
+	}
+	return 0;
+}
+
+void wse_memx_close_images(struct wse_memx *mx)
+{
+	wse_image_file_close(mx->images.file);
+	for (uint32_t i = 0; mx->images.buf && i < mx->g->nunits; i++)
+		if (mx->images.buf[i])
+			mx->pool.free(mx->pool.ctx, mx->images.buf[i]);
+	for (uint32_t i = 0; mx->images.mirror && i < mx->tab.n; i++)
+		free(mx->images.mirror[i]);
+	free(mx->images.buf);
+	free(mx->images.unit);
+	free(mx->images.early);
+	free(mx->images.ready);
+	free(mx->images.inputs);
+	free(mx->images.mirror);
+}
+
+/*
+ * What inputs are gathered from: a tensor in no unit where it lies; a matrix of a unit from its
+ * image, or from a copy where the image has another order, or the model wants binary32.
+ */
+int wse_memx_find_inputs(struct wse_memx *mx)
+{
+	for (uint32_t i = 0; i < mx->tab.n; i++) {
+		const struct wse_home *h = &mx->map.home[i];
+		float *array[WSE_MEMX_ARRAYS];
+		int ret;
+
+		if (!(mx->tab.t[i].flags & WSE_TENSOR_INPUT))
+			continue;
+		if (h->unit == WSE_NO_UNIT && wse_memx_images_alone(&mx->cfg)) {
+			mx->images.inputs[i].bf16 =
+				wse_store_image_rows(mx->map.store, mx->map.alone[i]);
+			continue;
+		}
+		if (h->unit == WSE_NO_UNIT) {
+			ret = wse_map_get(&mx->map, mx->map.alone[i], array);
+			ret = ret ? ret : wse_map_put(&mx->map, mx->map.alone[i], 0);
+			if (ret)
+				return ret;
+			mx->images.inputs[i].f32 = array[WSE_MEMX_P];
+			continue;
+		}
+		mx->images.early[h->unit] = 1;
+		if (mx->cfg.model.family->leaf && !h->which &&
+		    wse_map_is_plain(&mx->g->units[h->unit])) {
+			mx->images.inputs[i].bf16 = wse_span_ptr(mx->images.unit[h->unit].fwd);
+			continue;
+		}
+		mx->images.mirror[i] = wse_pages_alloc(mx->tab.t[i].count * sizeof(float));
+		if (!mx->images.mirror[i] ||
+		    (mx->map.ranks > 1 && wse_share_whole(&mx->share, h->unit)))
+			return -ENOMEM;
+		mx->images.inputs[i].f32 = mx->images.mirror[i];
+	}
+	return 0;
+}
+
+/* ---- writing ---- */
+
+static int done_writing(struct wse_memx *mx)
+{
+	uint32_t unit = mx->images.writing;
+
+	mx->images.writing = WSE_NO_UNIT;
+	return unit == WSE_NO_UNIT ? 0 : wse_image_file_end(mx->images.file, unit, mx->step, 1);
+}
+
+/* weights of another rank come: the image that they are rounded into is in memory until done() */
+int wse_memx_want_image(void *ctx, uint32_t unit)
+{
+	struct wse_memx *mx = ctx;
+	int ret = unit == mx->images.writing ? 0 : done_writing(mx);
+
+	if (ret || unit == mx->images.writing)
+		return ret;
+	ret = wse_image_file_begin(mx->images.file, unit, 1);
+	if (!ret)
+		mx->images.writing = unit;
+	return ret;
+}
+
+static int copy_mirror(struct wse_memx *mx, uint32_t unit)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; i < mx->tab.n && !ret; i++)
+		if (mx->images.mirror[i] && mx->map.home[i].unit == unit)
+			ret = wse_map_copy(&mx->map, WSE_MEMX_P, i, 0, mx->tab.t[i].count,
+					   mx->images.mirror[i], NULL);
+	return ret;
+}
+
+void wse_memx_set_ready(struct wse_memx *mx, uint32_t unit, int ready)
+{
+	pthread_mutex_lock(&mx->images.lock);
+	mx->images.ready[unit] = (unsigned char)ready;
+	pthread_cond_broadcast(&mx->images.cond);
+	pthread_mutex_unlock(&mx->images.lock);
+}
+
+/* updating: first, what the commit has not updated; its gradient is used up then */
+int wse_memx_pass_unit(struct wse_memx *mx, uint32_t unit, int updating)
+{
+	/* what other ranks have of it is there already, unless it comes after an update */
+	int keep = mx->map.ranks > 1 && !updating;
+	int ret = mx->images.file ? wse_image_file_begin(mx->images.file, unit, keep) : 0, end;
+
+	if (ret)
+		return ret;
+	if (!wse_memx_images_alone(&mx->cfg))
+		ret = wse_memx_pass(mx, mx->map.pieces.first[unit], mx->map.pieces.first[unit + 1],
+				    updating);
+	if (!ret && mx->map.ranks > 1)
+		ret = wse_memx_pass_others(mx, unit, updating);
+	if (!ret && mx->images.early[unit])
+		ret = copy_mirror(mx, unit);
+	if (!ret)
+		ret = wse_masks_pack(&mx->masks, unit, &mx->images.unit[unit], !mx->images.file);
+	end = mx->images.file ? wse_image_file_end(mx->images.file, unit, mx->step, !ret) : 0;
+	ret = ret ? ret : end;
+	if (ret)
+		return ret;
+	if (updating && mx->grads.give)
+		mx->grads.give(mx->grads.give_ctx, unit);
+	wse_memx_set_ready(mx, unit, 1);
+	return 0;
+}
+
+/* what has been written is of no use any more; a device that waits for an image learns of it */
+int wse_memx_give_up(struct wse_memx *mx, int err)
+{
+	if (!err)
+		return 0;
+	pthread_mutex_lock(&mx->images.lock);
+	mx->failed = err;
+	pthread_cond_broadcast(&mx->images.cond);
+	pthread_mutex_unlock(&mx->images.lock);
+	return err;
+}
+
+int wse_memx_refresh(struct wse_memx *mx)
+{
+	int ret = done_writing(mx);
+
+	mx->failed = 0;
+	mx->pending = 0;
+	mx->unset = 0;
+	wse_masks_turn(&mx->masks);
+	wse_masks_forget(&mx->masks);
+	wse_masks_show(&mx->masks, mx->images.unit);
+	wse_choose_dense_grads(&mx->masks, mx->step + 1, mx->images.unit);
+	mx->masks.moving = mx->masks.there && !mx->cfg.forward;
+	wse_map_ahead(&mx->map, mx->map.pieces.first[0], mx->map.pieces.n);
+	for (uint32_t i = 0; i < mx->g->nunits && !ret; i++)
+		ret = wse_memx_pass_unit(mx, i, 0);
+	mx->masks.moving = 0;
+	return wse_memx_give_up(mx, ret);
+}
+
+/* ---- taking ---- */
+
+const struct wse_input *wse_memx_inputs(struct wse_memx *mx)
+{
+	return mx->images.inputs;
+}
+
+const struct wse_image *wse_memx_images(struct wse_memx *mx)
+{
+	return mx->images.unit;
+}
+
+int wse_memx_unit_ready(struct wse_memx *mx, uint32_t unit)
+{
+	int ret;
+
+	pthread_mutex_lock(&mx->images.lock);
+	while (!mx->images.ready[unit] && !mx->failed)
+		pthread_cond_wait(&mx->images.cond, &mx->images.lock);
+	ret = mx->failed ? -ECANCELED : 0;
+	pthread_mutex_unlock(&mx->images.lock);
+	return ret;
+}
+
+int wse_memx_images_move(const struct wse_memx *mx)
+{
+	return mx->images.file != NULL;
+}
+
+uint64_t wse_memx_image_reads(const struct wse_memx *mx)
+{
+	return mx->images.file ? wse_image_file_reads(mx->images.file) : 0;
+}
+
+int wse_memx_unit_take(struct wse_memx *mx, uint32_t unit, int wait)
+{
+	int ready, ret;
+
+	pthread_mutex_lock(&mx->images.lock);
+	ready = mx->images.ready[unit] || mx->failed;
+	pthread_mutex_unlock(&mx->images.lock);
+	if (!ready && !wait)
+		return -EAGAIN;
+	ret = wse_memx_unit_ready(mx, unit);
+	return ret || !mx->images.file ? ret : wse_image_file_take(mx->images.file, unit, wait);
+}
+
+void wse_memx_unit_done(struct wse_memx *mx, uint32_t unit)
+{
+	if (mx->images.file)
+		wse_image_file_done(mx->images.file, unit);
+}
