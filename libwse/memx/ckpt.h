@@ -5,8 +5,8 @@
  * gives equal files. A GPT's is a Hugging Face GPT-2 file at the same time, and a file that
  * transformers wrote gives its parameters.
  */
-#ifndef WSE_TRAIN_CKPT_H
-#define WSE_TRAIN_CKPT_H
+#ifndef WSE_MEMX_CKPT_H
+#define WSE_MEMX_CKPT_H
 
 #include <wse/train.h>
 

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "num/num.h"
 
 /* ---- out of MemoryX ---- */
 
@@ -22,13 +21,10 @@ struct placing {
 static int place_part(void *ctx, uint32_t entry, size_t from, size_t count, size_t at)
 {
 	const struct placing *p = ctx;
-	const struct wse_ckpt_arrays *a = p->a;
+	int ret = wse_ckpt_check_finite(p->a, p->array, entry, from, count, p->data + at);
 
-	for (size_t j = 0; j < count; j++)
-		if (wse_f32_isbad(p->data[at + j]))
-			return wse_fail(-ERANGE, "%s%s[%zu] is not finite", a->prefix[p->array],
-					a->e[entry].name, from + j);
-	return p->place(p->places, p->array * a->n + entry, from, count, p->data + at);
+	return ret ? ret
+		   : p->place(p->places, p->array * p->a->n + entry, from, count, p->data + at);
 }
 
 static int place_run(void *ctx, enum wse_memx_array which, uint32_t tensor, size_t from,
@@ -41,15 +37,6 @@ static int place_run(void *ctx, enum wse_memx_array which, uint32_t tensor, size
 	return ret ? ret : wse_entry_parts(p->a->e, p->a->n, tensor, from, count, place_part, p);
 }
 
-static uint32_t count_arrays(const struct wse_ckpt_arrays *a)
-{
-	uint32_t n = 0;
-
-	while (n < WSE_MEMX_ARRAYS && a->prefix[n])
-		n++;
-	return n;
-}
-
 int wse_ckpt_place_all(void *arrays, wse_st_place_fn place, void *places)
 {
 	const struct wse_ckpt_arrays *a = arrays;
@@ -59,7 +46,7 @@ int wse_ckpt_place_all(void *arrays, wse_st_place_fn place, void *places)
 	p.data = malloc(wse_memx_longest(a->mx) * sizeof(*p.data));
 	if (!p.data)
 		return -ENOMEM;
-	ret = wse_memx_runs(a->mx, count_arrays(a), place_run, &p);
+	ret = wse_memx_runs(a->mx, wse_ckpt_count_arrays(a), place_run, &p);
 	free(p.data);
 	return ret;
 }

@@ -7,24 +7,8 @@
 #ifndef WSE_MEMX_CKPT_ORDER_H
 #define WSE_MEMX_CKPT_ORDER_H
 
-#include "entries.h"
-#include "memx.h"
+#include "ckpt_arrays.h"
 #include "st_load.h"
-
-#define WSE_CKPT_MASKS WSE_MEMX_ARRAYS /* masks stand behind the arrays */
-
-/* where the entries of a file come from or go to; an array's are all there, in the table's order */
-struct wse_ckpt_arrays {
-	struct wse_memx *mx;
-	const struct wse_tensor_table *tab;
-	struct wse_entry *e;
-	uint32_t n;
-	/* of names, by enum wse_memx_array, NULL: no more; and of masks */
-	const char *prefix[WSE_CKPT_MASKS + 1];
-	struct wse_masks *masks;
-	uint32_t *masked, nmasked; /* entries that have one */
-	int differs;		   /* an element does, which the sentence names */
-};
 
 /*
  * struct wse_st's `all`, of tensors that are the entries of array 0, of 1, ...; arrays: the struct.

@@ -113,3 +113,9 @@ int wse_entry_parts(const struct wse_entry *list, uint32_t n, uint32_t tensor, s
 	}
 	return ret;
 }
+
+void wse_entry_file_dims(const struct wse_entry *e, uint32_t *dim)
+{
+	dim[0] = e->dim[e->transposed];
+	dim[1] = e->dim[!e->transposed];
+}

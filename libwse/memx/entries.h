@@ -40,5 +40,7 @@ typedef int (*wse_entry_part)(void *ctx, uint32_t entry, size_t from, size_t cou
  */
 int wse_entry_parts(const struct wse_entry *list, uint32_t n, uint32_t tensor, size_t from,
 		    size_t count, wse_entry_part fn, void *ctx);
+/* its shape in the file, dim [2] */
+void wse_entry_file_dims(const struct wse_entry *e, uint32_t *dim);
 
 #endif
