@@ -2,27 +2,22 @@
 /* The run: when to step, evaluate, checkpoint and report. */
 #include "loop.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/dirs.h"
 #include "base/error.h"
 #include "check.h"
 #include "input/hf_config.h"
 #include "memx/safetensors.h"
 #include "output/metrics.h"
 #include "output/tensorboard.h"
-#include "keep.h"
+#include "model_dir.h"
 #include "plan_sparse.h"
 #include "ranks.h"
 #include "samples.h"
@@ -78,82 +73,6 @@ static const char *in_dir(struct loop *l, const char *name)
 	return l->path;
 }
 
-static int make_dir(struct loop *l)
-{
-	int ret = wse_make_dirs(l->run->cfg.model_dir);
-
-	return ret ? wse_fail(ret, "model_dir %.200s: %s", l->run->cfg.model_dir, strerror(-ret))
-		   : 0;
-}
-
-/* One run at a time writes there; the lock ends with the process, however that ends. */
-static int lock_dir(struct loop *l)
-{
-	const char *dir = l->run->cfg.model_dir;
-
-	l->lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (l->lock < 0)
-		return wse_fail(-errno, "model_dir %.200s: %s", dir, strerror(errno));
-	if (!flock(l->lock, LOCK_EX | LOCK_NB))
-		return 0;
-	if (errno == EWOULDBLOCK)
-		return wse_fail(-EALREADY,
-				"model_dir %.200s: another run is writing there: wait for its end, "
-				"or give another --model_dir",
-				dir);
-	wse_logf(&l->log, WSE_LOG_WARN,
-		 "model_dir %.200s cannot be locked (%s): see that no other run writes there", dir,
-		 strerror(errno));
-	return 0;
-}
-
-/*
- * the checkpoint of the highest step below `below` in model_dir; path [WSE_PATH + 64] is "" if
- * there is none
- */
-static void find_last(struct loop *l, unsigned long long below, char *path)
-{
-	DIR *d = opendir(l->run->cfg.model_dir);
-	unsigned long long best = 0, step;
-	struct dirent *e;
-	int end;
-
-	path[0] = 0;
-	while (d && (e = readdir(d))) {
-		end = 0;
-		if (sscanf(e->d_name, "checkpoint_%llu.safetensors%n", &step, &end) == 1 && end &&
-		    !e->d_name[end] && step < below && (step >= best || !path[0])) {
-			best = step;
-			snprintf(path, WSE_PATH + 64, "%.1023s/%.60s", l->run->cfg.model_dir,
-				 e->d_name);
-		}
-	}
-	if (d)
-		closedir(d);
-}
-
-/* the last checkpoint is damaged: which one before it is good? The choice is the user's */
-static int damaged(struct loop *l, int err)
-{
-	struct wse_failure failure;
-	char hex[65], path[WSE_PATH + 64];
-	const char *name = strrchr(l->res->checkpoint, '/') + 1;
-	unsigned long long step = 0;
-
-	wse_failure_keep(&failure, err);
-	sscanf(name, "checkpoint_%llu", &step);
-	do {
-		find_last(l, step, path);
-		if (path[0])
-			sscanf(strrchr(path, '/') + 1, "checkpoint_%llu", &step);
-	} while (path[0] && wse_ckpt_hash(path, hex));
-	if (path[0])
-		return wse_fail(err,
-				"%.600s; %.150s is good: move %.60s away, and auto goes on from it",
-				failure.text, path, name);
-	return wse_fail(err, "%.900s; there is no good one before it", failure.text);
-}
-
 static int resume(struct loop *l, enum wse_ckpt_load what)
 {
 	const char *from = l->run->checkpoint;
@@ -162,7 +81,7 @@ static int resume(struct loop *l, enum wse_ckpt_load what)
 	if (named)
 		snprintf(l->res->checkpoint, sizeof(l->res->checkpoint), "%s", from);
 	else if (from || what == WSE_CKPT_EVAL)
-		find_last(l, ULLONG_MAX, l->res->checkpoint);
+		wse_model_dir_last(l->run->cfg.model_dir, ULLONG_MAX, l->res->checkpoint);
 	if (!l->res->checkpoint[0])
 		return what == WSE_CKPT_EVAL ? wse_fail(-ENOENT,
 							"no checkpoint in "
@@ -173,30 +92,9 @@ static int resume(struct loop *l, enum wse_ckpt_load what)
 	ret = wse_session_load(l->s, l->res->checkpoint, what);
 	if (!ret && l->s->ranks)
 		return wse_ranks_load(l->s, l->res->checkpoint, what);
-	return ret == -EBADMSG && !named ? damaged(l, ret) : ret;
-}
-
-static int same_file(const char *a, const char *b)
-{
-	struct stat sa, sb;
-
-	return !stat(a, &sa) && !stat(b, &sb) && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
-}
-
-/* two runs in one model_dir: the next "auto" would take the other one's checkpoint */
-static int check_dir(struct loop *l)
-{
-	char last[WSE_PATH + 64];
-
-	find_last(l, ULLONG_MAX, last);
-	if (!last[0] ||
-	    (l->run->cfg.load_states != WSE_CKPT_MODEL && same_file(last, l->res->checkpoint)))
-		return 0;
-	return wse_fail(-EEXIST,
-			"%.300s is there, of an earlier run: go on from it with "
-			"--checkpoint_path auto, or give another --model_dir, or remove the old "
-			"checkpoints",
-			last);
+	return ret == -EBADMSG && !named
+		       ? wse_model_dir_damaged(l->run->cfg.model_dir, l->res->checkpoint, ret)
+		       : ret;
 }
 
 #define PROGRESS_EVERY 5.0 /* seconds between two lines about a slow checkpoint */
@@ -221,22 +119,6 @@ static void wrote(void *ctx, uint64_t done, uint64_t total)
 		 (double)(total - done) / rate);
 }
 
-/* a checkpoint that cannot be removed is no reason to stop a run for */
-static void keep(struct loop *l, uint64_t step)
-{
-	uint64_t n = l->run->cfg.keep_checkpoints;
-	const char *dir = l->run->cfg.model_dir[0] ? l->run->cfg.model_dir : ".";
-	uint32_t removed;
-	int ret = n ? wse_keep_checkpoints(dir, step, n, &removed) : 0;
-
-	if (ret)
-		wse_logf(&l->log, WSE_LOG_WARN, "%.200s: an old checkpoint is still there: %s", dir,
-			 strerror(-ret));
-	else if (n && removed)
-		wse_logf(&l->log, WSE_LOG_INFO,
-			 "| Removed %u checkpoints, the last %" PRIu64 " stay", removed, n);
-}
-
 static int save(struct loop *l)
 {
 	uint64_t step = wse_session_step(l->s);
@@ -257,7 +139,7 @@ static int save(struct loop *l)
 	if (ret)
 		wse_logf(&l->log, WSE_LOG_WARN, "no config.json: %s", strerror(-ret));
 	wse_logf(&l->log, WSE_LOG_INFO, "| Saved checkpoint %s", l->path);
-	keep(l, step);
+	wse_model_dir_keep(l->run->cfg.model_dir, step, l->run->cfg.keep_checkpoints, &l->log);
 	tell(l, (struct wse_event){.kind = WSE_EVENT_CHECKPOINT, .step = step, .text = l->path});
 	return 0;
 }
@@ -641,10 +523,12 @@ static int train(struct loop *l)
 {
 	int ret;
 
-	ret = make_dir(l);
-	ret = ret ? ret : lock_dir(l);
+	ret = wse_model_dir_open(l->run->cfg.model_dir, &l->log, &l->lock);
 	ret = ret ? ret : resume(l, l->run->cfg.load_states);
-	ret = ret ? ret : check_dir(l);
+	if (!ret)
+		ret = wse_model_dir_check(
+			l->run->cfg.model_dir,
+			l->run->cfg.load_states != WSE_CKPT_MODEL ? l->res->checkpoint : NULL);
 	if (ret)
 		return ret;
 	l->first = l->line_step = wse_session_step(l->s);

@@ -9,126 +9,13 @@
 
 #include "base/error.h"
 #include "input/hf_config.h"
-#include "base/pages.h"
 #include "input/bpe.h"
 #include "input/hdf5.h"
 #include "num/num.h"
-#include "num/sha256.h"
 #include "ops/ops.h"
 #include "profile.h"
 #include "ranks.h"
 #include "train/memory.h"
-#include "train/plan_sparse.h"
-
-static int open_device(struct wse_session *s, const char *uri, struct wse_exec **exec)
-{
-	unsigned int before = wse_failures();
-	int ret = wse_exec_open(uri, &s->log, exec);
-
-	return wse_fail_since(before, ret, "device %.100s cannot be opened: %s", uri,
-			      strerror(-ret));
-}
-
-static int prepare_device(struct wse_session *s, const char *uri, struct wse_exec *e)
-{
-	unsigned int before = wse_failures();
-	int ret = e->ops->prepare(e, &s->plan.graph);
-
-	if (!ret)
-		return 0;
-	wse_fail_since(before, ret, "%s", strerror(-ret));
-	return wse_fail_in(ret, "device %.100s cannot take the model: ", uri);
-}
-
-static int check_shape(struct wse_session *s, const char *uri, struct wse_exec *e)
-{
-	uint32_t used = s->plan.graph.tile.cols; /* 0: there is no plan yet */
-	struct wse_exec_info info;
-
-	e->ops->info(e, &info);
-	if (info.tile.rows != s->tile.rows || info.tile.lanes != s->tile.lanes ||
-	    (info.tile.cols != s->tile.cols && (!used || info.tile.cols < used)))
-		return wse_fail(-EINVAL,
-				"device %.100s has %u x %u cores, the first has "
-				"%u x %u: tile shapes are not mixed",
-				uri, info.tile.rows, info.tile.cols, s->tile.rows, s->tile.cols);
-	return 0;
-}
-
-int wse_session_device(struct wse_session *s, const char *uri, struct wse_exec **exec)
-{
-	int ret = open_device(s, uri, exec);
-
-	if (ret)
-		return ret;
-	ret = check_shape(s, uri, *exec);
-	ret = ret ? ret : prepare_device(s, uri, *exec);
-	if (ret) {
-		(*exec)->ops->close(*exec);
-		*exec = NULL;
-	}
-	return ret;
-}
-
-/* a wafer takes whole micro-batches */
-static void say_idle(struct wse_session *s, uint32_t n)
-{
-	uint32_t m = s->plan.micro_batches, samples = s->plan.tokens / s->cfg.model.span;
-
-	if (n > m)
-		wse_logf(
-			&s->log, WSE_LOG_WARN,
-			"a step has %u micro-batch%s, so %u of %u wafers have no work: take %u, or "
-			"batch_size %u with micro_batch_size %u",
-			m, m == 1 ? "" : "es", n - m, n, m, n * samples, samples);
-}
-
-/* the rest of the tile has no work: worth a word, more so where it is most of it */
-static void say_columns(struct wse_session *s)
-{
-	const struct wse_plan *p = &s->plan;
-	uint32_t used = p->graph.tile.cols;
-
-	if (used < p->columns)
-		wse_logf(&s->log, 2 * used < p->columns ? WSE_LOG_WARN : WSE_LOG_INFO,
-			 "%sthe model takes %u of %u columns; for all of them: %s",
-			 2 * used < p->columns ? "" : "| Tile: ", used, p->columns, p->idle);
-}
-
-static int open_devices(struct wse_session *s, const char *const *uris, uint32_t n)
-{
-	struct wse_exec *execs[WSE_SWARM_MAX] = {NULL};
-	int ret = n && n <= WSE_SWARM_MAX ? 0 : -EINVAL;
-
-	if (ret)
-		return wse_fail(ret, "%u devices: 1 to %d are possible", n, WSE_SWARM_MAX);
-	for (uint32_t i = 0; i < n && !ret; i++) {
-		ret = open_device(s, uris[i], &execs[i]);
-		if (!ret && i == 0) {
-			struct wse_exec_info info;
-
-			execs[i]->ops->info(execs[i], &info);
-			s->tile = info.tile;
-		}
-		ret = ret ? ret : check_shape(s, uris[i], execs[i]);
-	}
-	if (!ret)
-		ret = wse_plan_make(&s->cfg.model, &s->tile, s->cfg.batch, s->cfg.micro_batch,
-				    &s->plan);
-	ret = ret ? ret : wse_plan_sparse(&s->cfg, &s->plan);
-	if (!ret) {
-		say_columns(s);
-		say_idle(s, n);
-	}
-	for (uint32_t i = 0; i < n && !ret; i++)
-		ret = prepare_device(s, uris[i], execs[i]);
-	if (!ret)
-		ret = wse_swarm_open(execs, n, &s->log, &s->swarm);
-	for (uint32_t i = 0; i < n && ret; i++)
-		if (execs[i])
-			execs[i]->ops->close(execs[i]);
-	return ret;
-}
 
 struct wse_memx_cfg wse_session_memx_cfg(const struct wse_config *cfg)
 {
@@ -236,7 +123,7 @@ int wse_session_open_part(struct wse_session *s, const struct wse_config *cfg,
 	if (!ret && cfg->data[0])
 		ret = wse_data_read(&dc, &s->data);
 	s->cfg.model.masked |= s->data.mask || s->data.val_mask;
-	ret = ret ? ret : open_devices(s, uris, n);
+	ret = ret ? ret : wse_session_open_devices(s, uris, n);
 	/*
 	 * a text is read before a device is waited for, and cut when there is a plan: what fits it
 	 * must fit the wafers
@@ -725,66 +612,6 @@ int wse_session_check_grads(struct wse_session *s)
 		       : wse_fail(-ERANGE, "step %llu: the gradient of %s is not finite",
 				  (unsigned long long)wse_session_step(s) + 1,
 				  s->table->t[bad].name);
-}
-
-/* SHA-256 of the samples of a step, whatever the width of a token is in memory */
-static void hash_mask(const struct wse_session *s, char *hex)
-{
-	uint64_t n = batch_tokens(s);
-	struct wse_sha256 sha;
-
-	wse_sha256_init(&sha);
-	for (uint64_t i = 0; i < n; i++)
-		wse_sha256_add(&sha, s->own_mask[i] ? "1" : "0", 1);
-	wse_sha256_hex(&sha, hex);
-}
-
-static void hash_samples(const struct wse_session *s, char *hex)
-{
-	const struct wse_model *m = &s->cfg.model;
-	struct wse_sha256 sha;
-
-	wse_sha256_init(&sha);
-	for (uint64_t b = 0; b < s->cfg.batch; b++)
-		for (uint32_t i = 0; i < m->window + m->span; i++) {
-			uint32_t token =
-				wse_token(s->samples[b], (ptrdiff_t)i - m->window, m->vocab);
-
-			wse_sha256_add(&sha, &token, sizeof(token));
-		}
-	wse_sha256_hex(&sha, hex);
-}
-
-void wse_session_batch(const struct wse_session *s, uint64_t step, char *text)
-{
-	const struct wse_train_state *st = &s->state;
-	uint64_t batches = st->samples / st->batch;
-	char order[40] = "in order", hex[65];
-	int n;
-
-	if (!batches) {
-		hash_samples(s, hex);
-		n = snprintf(text, WSE_CHAIN_BATCH, "%llu samples of hash %s",
-			     (unsigned long long)st->batch, hex);
-		if (s->own_mask) {
-			hash_mask(s, hex);
-			n += snprintf(text + n, WSE_CHAIN_BATCH - (size_t)n, ", mask of hash %s",
-				      hex);
-		}
-		wse_memx_own_text(s->memx, text + n, WSE_CHAIN_BATCH - (size_t)n);
-		return;
-	}
-	if (st->shuffle)
-		snprintf(order, sizeof(order), "shuffled by %llu",
-			 (unsigned long long)st->shuffle_seed);
-	snprintf(text, WSE_CHAIN_BATCH,
-		 "%llu samples from %llu of epoch %llu, %s, of a text of %llu tokens, checksum "
-		 "%016llx, %llu held out",
-		 (unsigned long long)st->batch,
-		 (unsigned long long)((step - 1) % batches * st->batch),
-		 (unsigned long long)((step - 1) / batches), order,
-		 (unsigned long long)st->text_tokens, (unsigned long long)st->text_sum,
-		 (unsigned long long)st->held_out);
 }
 
 static void chain_step(struct wse_session *s, const struct wse_step_result *r)

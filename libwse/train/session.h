@@ -61,6 +61,11 @@ struct wse_memx_cfg wse_session_memx_cfg(const struct wse_config *cfg);
  * them
  */
 int wse_session_device(struct wse_session *s, const char *uri, struct wse_exec **exec);
+/*
+ * wse_session_open(): devices uris [n] of one tile shape, the model planned on it, and the swarm of
+ * them. -EINVAL, -errno of a device
+ */
+int wse_session_open_devices(struct wse_session *s, const char *const *uris, uint32_t n);
 
 /* a step's images, where they come and go: they are taken unit by unit */
 void wse_session_images(struct wse_session *s, struct wse_swarm_step *step);

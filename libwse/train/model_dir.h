@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* The directory of a run: one run at a time writes there, and which checkpoints are in it. */
+#ifndef WSE_TRAIN_MODEL_DIR_H
+#define WSE_TRAIN_MODEL_DIR_H
+
+#include "exec/exec.h"
+#include "input/config.h"
+
+#define WSE_MODEL_DIR_PATH (WSE_PATH + 64) /* of a file in it */
+
+/*
+ * It is made if it is not there, and *lock, a file descriptor, keeps other runs out until it is
+ * closed. -EALREADY while another run has it, -errno; *lock may be open then, or is -1
+ */
+int wse_model_dir_open(const char *dir, const struct wse_exec_cfg *log, int *lock);
+/* the checkpoint of the highest step below `below`; path [WSE_MODEL_DIR_PATH] "": there is none */
+void wse_model_dir_last(const char *dir, unsigned long long below, char *path);
+/*
+ * A run that goes on from the checkpoint `from` (NULL: from none) is to write there: -EEXIST when
+ * another one is the last, as the next "auto" would take that one
+ */
+int wse_model_dir_check(const char *dir, const char *from);
+/*
+ * The last checkpoint is damaged, as the sentence says: err, and the sentence adds which one before
+ * it is good. The choice is the user's
+ */
+int wse_model_dir_damaged(const char *dir, const char *checkpoint, int err);
+/* the last n checkpoints up to this step stay, 0: all. The log has the errors: no run ends there */
+void wse_model_dir_keep(const char *dir, uint64_t step, uint64_t n,
+			const struct wse_exec_cfg *log);
+
+#endif
