@@ -37,4 +37,15 @@ static inline void on_ranks(uint32_t ranks, void *(*run)(void *), void *arg, str
 		pthread_join(r[i].thread, NULL);
 }
 
+/* the same, and a line for each that failed, r [ranks]; 0: none has */
+static inline int all_ranks(uint32_t ranks, void *(*run)(void *), void *arg, struct rank *r)
+{
+	int bad = 0;
+
+	on_ranks(ranks, run, arg, r);
+	for (uint32_t i = 0; i < ranks; i++)
+		bad |= r[i].ret && printf("# rank %u of %u: %s\n", i, ranks, r[i].why);
+	return bad;
+}
+
 #endif

@@ -17,9 +17,10 @@
 #include "../../examples/own.c"
 #undef main
 
+#include "own_dir.h"
 #include "tap.h"
 
-static char dir[] = "/tmp/wse-test-XXXXXX", text_file[64];
+static char text_file[64];
 static const char *const uri = "oracle:rows=2,cols=2";
 
 static const uint32_t one_hidden[] = {HIDDEN};
@@ -619,8 +620,6 @@ static void test_wrong_models(void)
 
 int main(void)
 {
-	char command[64];
-
 	if (!mkdtemp(dir))
 		return 1;
 	write_text();
@@ -634,8 +633,5 @@ int main(void)
 	test_handles();
 	test_members();
 	test_wrong_models();
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	if (system(command))
-		printf("# %s stays\n", dir);
-	return tap_end();
+	return dir_remove() ? 1 : tap_end();
 }

@@ -12,12 +12,12 @@
 
 #include <wse/wse.h>
 
+#include "own_dir.h"
 #include "tap.h"
 
 enum { VOCAB = 64, SEQ = 16, BATCH = 8, WIDTH = SEQ + 1, TOKENS = BATCH * WIDTH };
 enum { TARGETS = BATCH * SEQ };
 
-static char dir[] = "/tmp/wse-test-XXXXXX";
 static const char *const uri = "oracle:rows=2,cols=2";
 static const struct wse_gpt_shape gpt = {.vocab = VOCAB,
 					 .positions = SEQ,
@@ -242,15 +242,10 @@ static void test_loss(void)
 
 int main(void)
 {
-	char cmd[64];
-
 	if (!mkdtemp(dir))
 		return 1;
 	test_rates();
 	test_masks();
 	test_loss();
-	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
-	if (system(cmd))
-		printf("# %s stays\n", dir);
-	return tap_end();
+	return dir_remove() ? 1 : tap_end();
 }

@@ -15,28 +15,17 @@
 #include "input/bpe.h"
 #include "input/json_file.h"
 #include "num/num.h"
+#include "own_dir.h"
 #include "tap.h"
 
 #define REFERENCE "libwse/tests/train/bpe-reference"
 
-static char dir[] = "/tmp/wse-test-XXXXXX";
-
-static const char *in(const char *name)
-{
-	static char path[4][512];
-	static unsigned int k;
-	char *p = path[k++ % 4];
-
-	snprintf(p, sizeof(path[0]), "%s/%s", dir, name);
-	return p;
-}
-
 static void spill(const char *name, const char *text, size_t n)
 {
-	FILE *f = fopen(in(name), "w");
+	FILE *f = fopen(in_dir(name), "w");
 
 	if (!f || fwrite(text, 1, n, f) != n || fclose(f)) {
-		printf("Bail out! %s cannot be written\n", in(name));
+		printf("Bail out! %s cannot be written\n", in_dir(name));
 		exit(1);
 	}
 }
@@ -96,9 +85,9 @@ static void test_case(const char *tokenizer, const char *text_name, const char *
 	struct wse_bpe *b = NULL;
 	char *text = NULL, *ids = NULL;
 	size_t n = 0, bytes = 0;
-	int good = !wse_bpe_open(in(tokenizer), &b) &&
-		   !wse_file_read(in(text_name), "text", &text, &n) &&
-		   !wse_file_read(in(ids_name), "ids", &ids, &bytes) &&
+	int good = !wse_bpe_open(in_dir(tokenizer), &b) &&
+		   !wse_file_read(in_dir(text_name), "text", &text, &n) &&
+		   !wse_file_read(in_dir(ids_name), "ids", &ids, &bytes) &&
 		   !wse_bpe_encode(b, text, n, &t);
 
 	want.id = (uint32_t *)(void *)ids;
@@ -126,7 +115,7 @@ static void test_reference(void)
 		ok(0, "%s", command);
 		return;
 	}
-	f = fopen(in("cases"), "r");
+	f = fopen(in_dir("cases"), "r");
 	while (f && fscanf(f, "%63s %63s %63s", tokenizer, text, ids) == 3) {
 		test_case(tokenizer, text, ids);
 		n++;
@@ -139,8 +128,9 @@ static void test_reference(void)
 static void test_sum(void)
 {
 	struct wse_bpe *a = NULL, *b = NULL, *c = NULL;
-	int good = !wse_bpe_open(in("gpt2"), &a) && !wse_bpe_open(in("same/tokenizer.json"), &b) &&
-		   !wse_bpe_open(in("llama"), &c);
+	int good = !wse_bpe_open(in_dir("gpt2"), &a) &&
+		   !wse_bpe_open(in_dir("same/tokenizer.json"), &b) &&
+		   !wse_bpe_open(in_dir("llama"), &c);
 
 	ok(good && wse_bpe_sum(a) == wse_bpe_sum(b) && wse_bpe_size(a) == wse_bpe_size(b) &&
 		   wse_bpe_sum(a) != wse_bpe_sum(c),
@@ -205,7 +195,8 @@ static void changed(const char *name, const char *good, const char *from, const 
 	} else {
 		sprintf(text, "%.*s%s%s", (int)(at - good), good, to, at + strlen(from));
 		spill(name, text, strlen(text));
-		refused(strchr(name, '/') && strstr(name, "tokenizer.json") ? in(name) : in("two"),
+		refused(strchr(name, '/') && strstr(name, "tokenizer.json") ? in_dir(name)
+									    : in_dir("two"),
 			sentence);
 	}
 	free(text);
@@ -232,11 +223,11 @@ static void test_two_files(void)
 	const char *merges = "#version: 0.2\na b\nab c\n";
 
 	bytes_json(vocab, ", \"ab\": 256, \"abc\": 257");
-	mkdir(in("two"), 0777);
-	refused(in("two"), "neither tokenizer.json, vocab.json (with merges.txt) nor");
-	refused(in("nowhere"), "No such file");
+	mkdir(in_dir("two"), 0777);
+	refused(in_dir("two"), "neither tokenizer.json, vocab.json (with merges.txt) nor");
+	refused(in_dir("nowhere"), "No such file");
 	spill("two/vocab.json", vocab, strlen(vocab));
-	refused(in("two"), "merges.txt: No such file");
+	refused(in_dir("two"), "merges.txt: No such file");
 	changed("two/merges.txt", merges, "ab c", "ab d",
 		"merges.txt: line 3: \"abd\" is not in the vocabulary");
 	changed("two/merges.txt", merges, "ab c", "abc", "line 3: \"abc\" are not two tokens");
@@ -244,7 +235,7 @@ static void test_two_files(void)
 	changed("two/merges.txt", merges, "ab c", "a b",
 		"\"a\" and \"b\" merge twice, as merge 1 and 2");
 	spill("two/merges.txt", "a b\n\0", 5);
-	refused(in("two"), "merges.txt has NUL bytes");
+	refused(in_dir("two"), "merges.txt has NUL bytes");
 	spill("two/merges.txt", merges, strlen(merges));
 	changed("two/vocab.json", vocab, "\"ab\": 256", "\"ab\": 255", "both have id 255");
 	changed("two/vocab.json", vocab, "\"abc\": 257", "\"abc\": 300",
@@ -261,16 +252,16 @@ static void test_two_files(void)
 	changed("two/vocab.json", vocab, "\"ab\": 256", "\"\xff\": 256", "vocab.json: line 256: ");
 	changed("two/vocab.json", vocab, "}", "", "vocab.json: line 256: ");
 	spill("two/vocab.json", "[1]", 3);
-	refused(in("two"), "vocab.json is no JSON object");
+	refused(in_dir("two"), "vocab.json is no JSON object");
 	spill("two/vocab.json", "", 0);
-	refused(in("two"), "vocab.json: line 1: ");
+	refused(in_dir("two"), "vocab.json: line 1: ");
 	spill("two/vocab.json", vocab, strlen(vocab));
 	spill("two/added_tokens.json", "{\"<x>\": 257}", 12);
-	refused(in("two"), "added_tokens.json: \"abc\" and \"<x>\" both have id 257");
+	refused(in_dir("two"), "added_tokens.json: \"abc\" and \"<x>\" both have id 257");
 	spill("two/added_tokens.json", "{\"<x>\": 260}", 12);
-	refused(in("two"), "no token has id 258");
+	refused(in_dir("two"), "no token has id 258");
 	spill("two/added_tokens.json", "{\"ab\": 258}", 11);
-	refused(in("two"), "the added token \"ab\" has id 258, in the vocabulary it has 256");
+	refused(in_dir("two"), "the added token \"ab\" has id 258, in the vocabulary it has 256");
 }
 
 static void test_one_file(void)
@@ -287,9 +278,10 @@ static void test_one_file(void)
 	bytes_json(vocab, ", \"ab\": 256");
 	sprintf(good, "{\"model\": {\"type\": \"BPE\", \"merges\": [\"a b\"], \"vocab\":\n%s},\n%s",
 		vocab, more);
-	mkdir(in("one"), 0777);
+	mkdir(in_dir("one"), 0777);
 	spill("one/tokenizer.json", good, strlen(good));
-	ok(!wse_bpe_open(in("one"), &b) && wse_bpe_size(b) == 258, "a folder with tokenizer.json");
+	ok(!wse_bpe_open(in_dir("one"), &b) && wse_bpe_size(b) == 258,
+	   "a folder with tokenizer.json");
 	wse_bpe_close(b);
 #define T "one/tokenizer.json"
 	changed(T, good, "\"BPE\"", "\"Unigram\"", "model has the type Unigram; read is BPE");
@@ -326,7 +318,7 @@ static void test_calls(void)
 	struct wse_tokenizer *t = NULL;
 	size_t count = 0, bytes = 0;
 
-	ok(!wse_tokenizer_open(in("gpt2"), &t) && !wse_tokenizer_info(t, &info) &&
+	ok(!wse_tokenizer_open(in_dir("gpt2"), &t) && !wse_tokenizer_info(t, &info) &&
 		   info.tokens == 557 && info.begin == 556 && info.sum,
 	   "wse_tokenizer_info()");
 	ok(!wse_tokenizer_encode(t, text, n, ids, &count) && count &&
@@ -377,21 +369,16 @@ static void test_gpt2(void)
 
 int main(void)
 {
-	char command[64];
-
 	alarm(300); /* a loop within a loop would take hours */
 	if (!mkdtemp(dir))
 		return 1;
 	test_reference();
 	test_sum();
-	test_long(in("gpt2"));
-	test_long(in("llama"));
+	test_long(in_dir("gpt2"));
+	test_long(in_dir("llama"));
 	test_two_files();
 	test_one_file();
 	test_calls();
 	test_gpt2();
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	if (system(command))
-		return 1;
-	return tap_end();
+	return dir_remove() ? 1 : tap_end();
 }

@@ -190,7 +190,7 @@ int main(void)
 	const char *tune[] = {sets[0], sets[1], "checkpoint.load_checkpoint_states=model"};
 	struct watch w = {.no_eval = 1};
 	struct wse_run_result res;
-	char was[1 << 14], path[200], cmd[200];
+	char was[1 << 14], path[200];
 	int ret = make_text();
 
 	if (ret)
@@ -271,6 +271,5 @@ int main(void)
 	ret = check("tune", 8, 4, 8, 1, sets, 2, &w);
 	ok(!ret && strstr(w.said, "Steps 5 to 8 are"), "later steps of it: %s",
 	   ret ? wse_error() : w.said);
-	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
-	return system(cmd) ? 1 : tap_end();
+	return dir_remove() ? 1 : tap_end();
 }

@@ -21,20 +21,10 @@
 #include "memx/safetensors.h"
 #include "memx/st_load.h"
 #include "num/num.h"
+#include "own_dir.h"
 #include "tap.h"
 
-static char dir[] = "/tmp/wse-order-XXXXXX";
 static int chunks; /* models of which a unit is streamed in chunks */
-
-static const char *file(const char *name)
-{
-	static char path[2][100];
-	static int turn;
-
-	turn ^= 1;
-	snprintf(path[turn], sizeof(path[turn]), "%s/%s", dir, name);
-	return path[turn];
-}
 
 /* ---- models whose matrices take several pieces each ---- */
 
@@ -124,9 +114,10 @@ static void no_room(struct wse_memx *mx, const struct wse_memx_cfg *cfg,
 	little = all;
 	little.rlim_cur = 1 << 20;
 	setrlimit(RLIMIT_FSIZE, &little);
-	ret = wse_ckpt_save(file("far"), mx, cfg, ts, NULL);
+	ret = wse_ckpt_save(in_dir("far"), mx, cfg, ts, NULL);
 	setrlimit(RLIMIT_FSIZE, &all);
-	ok(ret == -EFBIG && access(file("far.tmp"), F_OK) && same_files(file("ram"), file("far")),
+	ok(ret == -EFBIG && access(in_dir("far.tmp"), F_OK) &&
+		   same_files(in_dir("ram"), in_dir("far")),
 	   "a file that does not get its room: %s; the one before is whole", wse_error());
 }
 
@@ -153,22 +144,22 @@ static void one(uint32_t which, const struct wse_memx_cfg *c)
 		return;
 	wse_memx_state(far, &s);
 	store = s.table->params * 3 * sizeof(float);
-	ret = wse_ckpt_save(file("ram"), ram, &cfg, &ts, NULL);
+	ret = wse_ckpt_save(in_dir("ram"), ram, &cfg, &ts, NULL);
 	wse_memx_moved(far, &in0, &out0);
-	ret = ret ? ret : wse_ckpt_save(file("far"), far, &cfg, &ts, NULL);
+	ret = ret ? ret : wse_ckpt_save(in_dir("far"), far, &cfg, &ts, NULL);
 	wse_memx_moved(far, &in, &out);
-	ok(!ret && !wse_memx_is_far(ram) && wse_memx_is_far(far) && !stat(file("far"), &sb) &&
+	ok(!ret && !wse_memx_is_far(ram) && wse_memx_is_far(far) && !stat(in_dir("far"), &sb) &&
 		   (uint64_t)sb.st_size > store && in - in0 < store + store / 10 && out == out0,
 	   "written: %.1f MB read for a state of %.1f MB in a file%s%s", 1e-6 * (double)(in - in0),
 	   1e-6 * (double)store, ret ? ": " : "", ret ? wse_error() : "");
-	ok(same_files(file("ram"), file("far")), "the file is that of a state in memory");
+	ok(same_files(in_dir("ram"), in_dir("far")), "the file is that of a state in memory");
 	if (!which)
 		no_room(far, &cfg, &ts);
 	wse_memx_close(far);
 	cfg.seed = 9;
 	ret = wse_memx_open(&cfg, &g, &heap, &far);
 	wse_memx_moved(far, &in0, &out0);
-	ret = ret ? ret : wse_ckpt_load(file("ram"), far, &cfg, WSE_CKPT_ALL, &ts, changed);
+	ret = ret ? ret : wse_ckpt_load(in_dir("ram"), far, &cfg, WSE_CKPT_ALL, &ts, changed);
 	wse_memx_moved(far, &in, &out);
 	/* the state once in and once out, and once more in for the images */
 	twice = 2 * (store + store / 10);
@@ -176,7 +167,7 @@ static void one(uint32_t which, const struct wse_memx_cfg *c)
 	   "loaded: %.1f MB read, %.1f MB written%s%s", 1e-6 * (double)(in - in0),
 	   1e-6 * (double)(out - out0), ret ? ": " : "", ret ? wse_error() : "");
 	wse_memx_moved(far, &in0, &out0);
-	ret = wse_ckpt_compare(file("ram"), far, &cfg, &ts);
+	ret = wse_ckpt_compare(in_dir("ram"), far, &cfg, &ts);
 	wse_memx_moved(far, &in, &out);
 	ok(!ret && in - in0 < twice / 2 && out == out0, "all of it; compared: %.1f MB read%s%s",
 	   1e-6 * (double)(in - in0), ret ? ": " : "", ret ? wse_error() : "");
@@ -236,7 +227,7 @@ static void changed_file(void)
 
 	for (int i = 0; i < ROWS * LINE; i++)
 		data[i] = (float)i;
-	v.path = file("changes");
+	v.path = in_dir("changes");
 	ret = wse_st_write(v.path, &st);
 	ret = ret ? ret : wse_st_open(v.path, &f);
 	if (!ok(!ret, "a transposed tensor"))
@@ -265,9 +256,9 @@ int main(void)
 	}
 	ok(chunks == 2, "two of them in chunks");
 	changed_file();
-	unlink(file("ram"));
-	unlink(file("far"));
-	unlink(file("changes"));
+	unlink(in_dir("ram"));
+	unlink(in_dir("far"));
+	unlink(in_dir("changes"));
 	ok(!rmdir(dir), "nothing is left in the folder");
 	return tap_end();
 }

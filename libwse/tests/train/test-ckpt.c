@@ -16,17 +16,8 @@
 #include "base/error.h"
 #include "memx/st_load.h"
 #include "st_whole.h"
+#include "own_dir.h"
 #include "tap.h"
-
-static char dir[] = "/tmp/wse-test-XXXXXX";
-
-static const char *file(const char *name)
-{
-	static char path[128];
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	return path;
-}
 
 static void put(const char *path, const void *data, size_t n)
 {
@@ -77,8 +68,8 @@ static void unsealed(const char *good, size_t n, const char *key, const char *ot
 	while (memcmp(at, key, strlen(key)))
 		at++;
 	memcpy(at, other, strlen(other));
-	put(file("bad"), bad, n);
-	ret = st_whole_read(file("bad"), &in);
+	put(in_dir("bad"), bad, n);
+	ret = st_whole_read(in_dir("bad"), &in);
 	if (!ret)
 		st_whole_free(&in);
 	ok(ret == want, "without %s: %s", key, wse_error());
@@ -99,8 +90,8 @@ static void foreign(void)
 	memcpy(all, &len, 8);
 	memcpy(all + 8, header, len);
 	memcpy(all + 8 + len, &one, 4);
-	put(file("pt"), all, 12 + len);
-	ret = st_whole_read(file("pt"), &in);
+	put(in_dir("pt"), all, 12 + len);
+	ret = st_whole_read(in_dir("pt"), &in);
 	ok(!ret && in.st.ntensors == 1 &&
 		   !strcmp(wse_st_get(in.f.meta, in.f.nmeta, "format"), "pt"),
 	   "another program's file %s", ret ? wse_error() : "");
@@ -123,8 +114,8 @@ static void header(const char *text, const char *name, const char *want)
 	memcpy(all, &len, 8);
 	memcpy(all + 8, text, len);
 	memcpy(all + 8 + len, data, 8);
-	put(file("other"), all, len + 16);
-	ret = wse_st_open(file("other"), &f);
+	put(in_dir("other"), all, len + 16);
+	ret = wse_st_open(in_dir("other"), &f);
 	if (name)
 		ok(!ret && wse_st_view(&f, name) &&
 			   !wse_st_pread(wse_st_view(&f, name), 0, 8, got) && !memcmp(got, data, 8),
@@ -208,8 +199,8 @@ static void many_tensors(void)
 		ts[i] = (struct wse_st_tensor){"", 1, {1}, 1, &one, 0};
 		snprintf(ts[i].name, sizeof(ts[i].name), "transformer.h.%d.weight", i);
 	}
-	ret = wse_st_write(file("many"), &st);
-	ret = ret ? ret : st_whole_read(file("many"), &in);
+	ret = wse_st_write(in_dir("many"), &st);
+	ret = ret ? ret : st_whole_read(in_dir("many"), &in);
 	ok(!ret && in.st.ntensors == N && st_whole_find(&in, ts[N - 1].name),
 	   "%d tensors are written and read %s", N, ret ? wse_error() : "");
 	if (!ret)
@@ -248,7 +239,7 @@ static void changes(void)
 	struct wse_st_file f;
 	int ret;
 
-	snprintf(k.path, sizeof(k.path), "%s", file("changes"));
+	snprintf(k.path, sizeof(k.path), "%s", in_dir("changes"));
 	ret = wse_st_write(k.path, &st);
 	ret = ret ? ret : wse_st_open(k.path, &f);
 	for (int i = 0; i < 2 && !ret; i++)
@@ -296,7 +287,7 @@ static void turned(void)
 {
 	uint16_t *line = malloc(ROWS * sizeof(*line));
 	struct wse_st_take t = {.rows = ROWS, .cols = COLS, .transposed = 1};
-	FILE *f = fopen(file("turned"), "w");
+	FILE *f = fopen(in_dir("turned"), "w");
 	size_t wrong[2] = {0};
 	struct wse_st_file in;
 	char text[200];
@@ -314,7 +305,7 @@ static void turned(void)
 		fwrite(line, sizeof(*line), ROWS, f);
 	}
 	fclose(f);
-	ret = wse_st_open(file("turned"), &in);
+	ret = wse_st_open(in_dir("turned"), &in);
 	if (!ret) {
 		t.view = wse_st_view(&in, "w");
 		ret = wse_st_load(&in, &t, 1, take_half, wrong);
@@ -323,7 +314,7 @@ static void turned(void)
 	ok(!ret && !wrong[0] && wrong[1] == (size_t)ROWS * COLS && wse_st_stripe_rows(ROWS) < COLS,
 	   "a transposed matrix in stripes of %zu rows: %zu of %zu wrong %s",
 	   wse_st_stripe_rows(ROWS), wrong[0], wrong[1], ret ? wse_error() : "");
-	unlink(file("turned"));
+	unlink(in_dir("turned"));
 	free(line);
 }
 
@@ -352,13 +343,13 @@ static void progress(void)
 	struct told t = {0};
 	const struct wse_st_progress p = {tell, &t};
 	struct wse_st st = {.ntensors = 2, .tensors = ts, .progress = &p};
-	int ret = data ? wse_st_write(file("long"), &st) : -ENOMEM;
+	int ret = data ? wse_st_write(in_dir("long"), &st) : -ENOMEM;
 
 	ok(!ret && !t.falls && t.calls >= 81 && t.last == t.total &&
 		   t.total == (FLOATS + 3) * sizeof(float),
 	   "the writer tells of %d MB in %d pieces, each time of more", (int)(t.total >> 20),
 	   (int)t.calls);
-	unlink(file("long"));
+	unlink(in_dir("long"));
 	free(data);
 }
 
@@ -377,17 +368,17 @@ static void safetensors(void)
 	int refused = 0, said = 0, ret;
 	size_t n;
 
-	ok(!wse_st_write(file("x.safetensors"), &st), "write");
-	ret = st_whole_read(file("x.safetensors"), &in);
+	ok(!wse_st_write(in_dir("x.safetensors"), &st), "write");
+	ret = st_whole_read(in_dir("x.safetensors"), &in);
 	ok(!ret && in.st.ntensors == 2 && !memcmp(st_whole_find(&in, "a.weight")->data, a, 24) &&
 		   st_whole_find(&in, "a.weight")->dim[1] == 3 &&
 		   !strcmp(wse_st_get(in.f.meta, in.f.nmeta, "wse.step"), "12"),
 	   "read back %s", ret ? wse_error() : "");
 	st_whole_free(&in);
-	n = get(file("x.safetensors"), good, sizeof(good));
+	n = get(in_dir("x.safetensors"), good, sizeof(good));
 	for (size_t i = 0; i < n; i++) { /* cut at every byte */
-		put(file("cut"), good, i);
-		refused += st_whole_read(file("cut"), &in) == -EBADMSG;
+		put(in_dir("cut"), good, i);
+		refused += st_whole_read(in_dir("cut"), &in) == -EBADMSG;
 		said += strstr(wse_error(), "cut short") != NULL;
 	}
 	ok(refused == (int)n && said == (int)n,
@@ -395,35 +386,35 @@ static void safetensors(void)
 	   "said to be cut short",
 	   n);
 	snprintf(want, sizeof(want), "needs %zu bytes, has %zu", n, n - 30);
-	put(file("cut"), good, n - 30); /* in the middle of the first of two tensors */
-	ok(st_whole_read(file("cut"), &in) == -EBADMSG && strstr(wse_error(), want), "%s",
+	put(in_dir("cut"), good, n - 30); /* in the middle of the first of two tensors */
+	ok(st_whole_read(in_dir("cut"), &in) == -EBADMSG && strstr(wse_error(), want), "%s",
 	   wse_error());
 	refused = 0;
 	for (size_t i = n - 36; i < n; i++) {
 		memcpy(bad, good, n);
 		bad[i] ^= 0x10;
-		put(file("bad"), bad, n);
-		refused += st_whole_read(file("bad"), &in) == -EBADMSG;
+		put(in_dir("bad"), bad, n);
+		refused += st_whole_read(in_dir("bad"), &in) == -EBADMSG;
 	}
 	ok(refused == 36, "a flipped bit in each data byte: %s", wse_error());
 	refused = 0; /* length and header: names, shapes, metadata, every scalar, every checksum */
 	for (size_t i = 0; i < 8 * (n - 36); i++) {
 		memcpy(bad, good, n);
 		bad[i / 8] ^= (char)(1 << i % 8);
-		put(file("bad"), bad, n);
-		ret = st_whole_read(file("bad"), &in);
+		put(in_dir("bad"), bad, n);
+		ret = st_whole_read(in_dir("bad"), &in);
 		refused += ret == -EBADMSG;
 		if (!ret)
 			st_whole_free(&in);
 	}
 	ok(refused == 8 * ((int)n - 36), "each of %zu flipped bits of the header is refused",
 	   8 * (n - 36));
-	put(file("bad"), good, n);
-	truncate(file("bad"), (off_t)n + 4);
-	ok(st_whole_read(file("bad"), &in) == -EBADMSG, "trailing bytes: %s", wse_error());
+	put(in_dir("bad"), good, n);
+	truncate(in_dir("bad"), (off_t)n + 4);
+	ok(st_whole_read(in_dir("bad"), &in) == -EBADMSG, "trailing bytes: %s", wse_error());
 	unsealed(good, n, "header.sha256", "header.sha255", -EBADMSG);
 	unsealed(good, n, "sum.a.bias", "som.a.bias", -EBADMSG);
-	ok(st_whole_read(file("none"), &in) == -ENOENT, "no file: %s", wse_error());
+	ok(st_whole_read(in_dir("none"), &in) == -ENOENT, "no file: %s", wse_error());
 	ok(st_whole_read(dir, &in) == -EINVAL, "a directory: %s", wse_error());
 
 	/* a full disk: the file size limit stands in for it */
@@ -432,17 +423,17 @@ static void safetensors(void)
 	getrlimit(RLIMIT_FSIZE, &old);
 	lim = (struct rlimit){100000, old.rlim_max};
 	setrlimit(RLIMIT_FSIZE, &lim);
-	ret = wse_st_write(file("x.safetensors"), &st);
+	ret = wse_st_write(in_dir("x.safetensors"), &st);
 	setrlimit(RLIMIT_FSIZE, &old);
-	ok(ret == -EFBIG && get(file("x.safetensors"), bad, sizeof(bad)) == n &&
-		   !memcmp(good, bad, n) && stat(file("x.safetensors.tmp"), &sb),
+	ok(ret == -EFBIG && get(in_dir("x.safetensors"), bad, sizeof(bad)) == n &&
+		   !memcmp(good, bad, n) && stat(in_dir("x.safetensors.tmp"), &sb),
 	   "no room half way: the old checkpoint stays, nothing else does");
 	ok(wse_st_write("/proc/nowhere/x", &st) == -ENOENT, "no such folder");
 }
 
 static void data(void)
 {
-	struct wse_data_cfg c = {.path = file("text"),
+	struct wse_data_cfg c = {.path = in_dir("text"),
 				 .vocab = 256,
 				 .window = 4,
 				 .held_out = 64,
@@ -459,8 +450,8 @@ static void data(void)
 	int twice = 0, touched = 0;
 	uint32_t magic[256] = {20240520, 1, 600};
 
-	snprintf(path, sizeof(path), "%s", file("text"));
-	snprintf(bin, sizeof(bin), "%s", file("t.bin"));
+	snprintf(path, sizeof(path), "%s", in_dir("text"));
+	snprintf(bin, sizeof(bin), "%s", in_dir("t.bin"));
 	c.path = path;
 	for (int i = 0; i < 3000; i++)
 		text[i] = (char)("abcd"[i % 4]);
@@ -613,15 +604,15 @@ static void binary(void)
 
 	for (int i = 0; i < 4000; i++)
 		words[i] = i % 400 ? 'a' : 0;
-	snprintf(path, sizeof(path), "%s", file("x.h5"));
+	snprintf(path, sizeof(path), "%s", in_dir("x.h5"));
 	put(path, hdf5, sizeof(hdf5));
 	no_text(path, -EINVAL, "x.h5: samples of HDF5 files are for GPTs");
-	snprintf(path, sizeof(path), "%s", file("x.bin"));
+	snprintf(path, sizeof(path), "%s", in_dir("x.bin"));
 	put(path, hdf5, sizeof(hdf5));
 	no_text(path, -EINVAL, "x.bin is an HDF5 file, no text");
 	put(path, "\x1f\x8b\x08", 3);
 	no_text(path, -EINVAL, "gzip data");
-	snprintf(path, sizeof(path), "%s", file("x.dat"));
+	snprintf(path, sizeof(path), "%s", in_dir("x.dat"));
 	put(path, words, sizeof(words));
 	no_text(path, -EINVAL, "binary data (it has NUL bytes)");
 	memset(words, 'a', 3900);
@@ -629,33 +620,31 @@ static void binary(void)
 	put(path, words, 3902); /* one NUL is a slip */
 	no_text(path, 0, "");
 	no_text("/dev/zero", -EINVAL, "/dev/zero is neither a file nor a directory");
-	snprintf(path, sizeof(path), "%s", file("fifo"));
+	snprintf(path, sizeof(path), "%s", in_dir("fifo"));
 	mkfifo(path, 0600);
 	no_text(path, -EINVAL, "fifo is neither");
-	snprintf(dir2, sizeof(dir2), "%s", file("tree"));
+	snprintf(dir2, sizeof(dir2), "%s", in_dir("tree"));
 	mkdir(dir2, 0777);
-	put(file("tree/a.dat"), words, sizeof(words));
-	put(file("tree/b.dat"), hdf5, sizeof(hdf5));
+	put(in_dir("tree/a.dat"), words, sizeof(words));
+	put(in_dir("tree/b.dat"), hdf5, sizeof(hdf5));
 	no_text(dir2, -ENODATA, "2 files with NUL bytes were left out");
-	snprintf(path, sizeof(path), "%s", file("tree/huge"));
+	snprintf(path, sizeof(path), "%s", in_dir("tree/huge"));
 	put(path, "", 0);
 	truncate(path, (off_t)3 << 30);
 	no_text(path, -EFBIG, "huge: more than 2048 MiB of text");
 	unlink(path);
-	put(file("tree/c.txt"), words, 3000);
-	chmod(file("tree/c.txt"), 0);
+	put(in_dir("tree/c.txt"), words, 3000);
+	chmod(in_dir("tree/c.txt"), 0);
 	chmod(dir, 0755);
 	ok(geteuid() || !seteuid(65534), "root reads everything: be another user");
 	no_text(dir2, -EACCES, "tree/c.txt: Permission denied");
 	ok(!seteuid(getuid()), "and be root again");
-	chmod(file("tree/c.txt"), 0600);
+	chmod(in_dir("tree/c.txt"), 0600);
 	no_text(dir2, 0, "");
 }
 
 int main(void)
 {
-	char cmd[64];
-
 	if (!mkdtemp(dir))
 		return 1;
 	sha();
@@ -668,6 +657,5 @@ int main(void)
 	turned();
 	data();
 	binary();
-	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
-	return system(cmd) ? 1 : tap_end();
+	return dir_remove() ? 1 : tap_end();
 }

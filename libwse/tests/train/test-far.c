@@ -7,7 +7,7 @@
 
 #include "ranks.h"
 #include "tap.h"
-#define WHOLE_RUN_DIR "/tmp/wse-test-XXXXXX"
+#define OWN_DIR "/tmp/wse-test-XXXXXX"
 #include "whole_run.h"
 
 static const char *const twins[] = {"sim:func,rows=4,cols=4", "sim:func,rows=4,cols=4"};
@@ -124,14 +124,11 @@ static void resumed(void)
 
 int main(void)
 {
-	char cmd[200];
-
 	if (make_text())
 		return 0;
 	same("gpt", gpt, 4);
 	same("mlp", mlp, 2); /* of more ranks it has less than the buffers of files take */
 	resumed();
-	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
-	ok(!system(cmd), "nothing is left");
+	ok(!dir_remove(), "nothing is left");
 	return tap_end();
 }

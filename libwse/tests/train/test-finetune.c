@@ -12,6 +12,8 @@
 #include "memx/hf.h"
 #include "num/num.h"
 #include "state.h"
+#include "hf_file.h"
+#include "own_dir.h"
 #include "tap.h"
 #include "train/loop.h"
 #include "train/session.h"
@@ -30,28 +32,7 @@ static const char yaml[] =
 
 #define SIZES "vocab=256 hidden=8 positions=16 filter=16 "
 
-static char dir[] = "/tmp/wse-test-XXXXXX";
 static const char *const uri = "oracle:rows=1,cols=2";
-
-static const char *file(const char *name)
-{
-	static char path[128];
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	return path;
-}
-
-__attribute__((format(printf, 1, 2))) static int hf_file(const char *fmt, ...)
-{
-	char command[512] = "libwse/tests/train/hf-file ";
-	size_t n = strlen(command);
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(command + n, sizeof(command) - n, fmt, ap);
-	va_end(ap);
-	return system(command);
-}
 
 /* what hf-file puts at [row][col] of a tensor that is [out][in] */
 static float value(const char *name, uint32_t row, uint32_t col)
@@ -123,10 +104,10 @@ static void starts(const char *words, enum wse_ckpt_load what)
 	struct state m;
 	int ret;
 
-	if (hf_file("write %s " SIZES "%s", file("in"), words))
+	if (hf_file("write %s " SIZES "%s", in_dir("in"), words))
 		abort();
 	open_session(&s);
-	ret = wse_session_load(&s, file("in"), what);
+	ret = wse_session_load(&s, in_dir("in"), what);
 	m = state_of(s.memx);
 	for (size_t i = 0; i < m.table->params; i++)
 		moments += m.m[i] != 0 || m.v[i] != 0;
@@ -145,11 +126,11 @@ static void refuses(const char *words, enum wse_ckpt_load what, const char *says
 	int ret;
 
 	open_session(&s);
-	if (hf_file("write %s " SIZES "%s", file("in"), words))
+	if (hf_file("write %s " SIZES "%s", in_dir("in"), words))
 		abort();
 	m = state_of(s.memx);
 	before = wse_checksum64(m.params, m.table->params * sizeof(float));
-	ret = wse_session_load(&s, file("in"), what);
+	ret = wse_session_load(&s, in_dir("in"), what);
 	state_again(s.memx, &m);
 	ok(ret == -EINVAL && strstr(wse_error(), says) &&
 		   wse_checksum64(m.params, m.table->params * sizeof(float)) == before,
@@ -194,8 +175,8 @@ static void out(void)
 						  (t->flags & WSE_TENSOR_TRANSPOSED) != 0,
 						  back + t->off};
 	}
-	ret = ret ? ret : wse_session_save(&s, file("trained"), NULL);
-	ret = ret ? ret : wse_hf_read(file("trained"), table, m.table->n);
+	ret = ret ? ret : wse_session_save(&s, in_dir("trained"), NULL);
+	ret = ret ? ret : wse_hf_read(in_dir("trained"), table, m.table->n);
 	ok(!ret && !memcmp(back, m.params, m.table->params * sizeof(float)),
 	   "a checkpoint after two steps, read as a Hugging Face file %s", ret ? wse_error() : "");
 	for (uint32_t i = 0; i < m.table->n; i++) {
@@ -206,8 +187,8 @@ static void out(void)
 		ret = ret ? ret : wse_memx_write(s.memx, WSE_MEMX_P, i, 0, t->count, back);
 	}
 	state_free(&m);
-	ret = ret ? ret : wse_session_save(&s, file("known"), NULL);
-	ok(!ret && !hf_file("check %s " SIZES "moments=1", file("known")),
+	ret = ret ? ret : wse_session_save(&s, in_dir("known"), NULL);
+	ok(!ret && !hf_file("check %s " SIZES "moments=1", in_dir("known")),
 	   "a checkpoint of known numbers, to an independent reader %s", ret ? wse_error() : "");
 	free(back);
 	wse_session_close(&s);
@@ -222,10 +203,10 @@ static void resumes(void)
 
 	open_session(&one);
 	ret = steps(&one, 2);
-	ret = ret ? ret : wse_session_save(&one, file("two"), NULL);
+	ret = ret ? ret : wse_session_save(&one, in_dir("two"), NULL);
 	ret = ret ? ret : steps(&one, 2);
 	open_session(&two);
-	ret = ret ? ret : wse_session_load(&two, file("two"), WSE_CKPT_ALL);
+	ret = ret ? ret : wse_session_load(&two, in_dir("two"), WSE_CKPT_ALL);
 	ret = ret ? ret : steps(&two, 2);
 	a = state_of(one.memx);
 	b = state_of(two.memx);
@@ -236,10 +217,10 @@ static void resumes(void)
 	state_free(&b);
 	two.torn = 1; /* as after a load that ended half way */
 	ret = steps(&two, 1);
-	ok(ret == -ESTALE && wse_session_save(&two, file("three"), NULL) == -ESTALE &&
+	ok(ret == -ESTALE && wse_session_save(&two, in_dir("three"), NULL) == -ESTALE &&
 		   strstr(wse_error(), "load one"),
 	   "no step and no checkpoint: %s", wse_error());
-	ret = wse_session_load(&two, file("two"), WSE_CKPT_ALL);
+	ret = wse_session_load(&two, in_dir("two"), WSE_CKPT_ALL);
 	ret = ret ? ret : steps(&two, 1);
 	ok(!ret && wse_session_step(&two) == 3, "until one is loaded %s", ret ? wse_error() : "");
 	wse_session_close(&one);
@@ -253,7 +234,7 @@ static void other(const char *set, enum wse_ckpt_load what, const char *says)
 	int ret;
 
 	open_with(&s, set);
-	ret = wse_session_load(&s, file("two"), what);
+	ret = wse_session_load(&s, in_dir("two"), what);
 	ok(says ? ret == -EINVAL && strstr(wse_error(), says) : !ret, "%s: %s", set,
 	   ret ? wse_error() : "goes on");
 	wse_session_close(&s);
@@ -285,15 +266,15 @@ static void variants(void)
 
 		open_session(&s);
 		s.state.variant = pairs[i][0];
-		ret = wse_session_save(&s, file("variant"), NULL);
+		ret = wse_session_save(&s, in_dir("variant"), NULL);
 		s.state.variant = pairs[i][1];
-		ret = ret ? ret : wse_session_load(&s, file("variant"), WSE_CKPT_ALL);
+		ret = ret ? ret : wse_session_load(&s, in_dir("variant"), WSE_CKPT_ALL);
 		ok(same ? !ret
 			: ret == -EINVAL && strstr(wse_error(), "variant: ") &&
 				   strstr(wse_error(), "load_checkpoint_states=model"),
 		   "variant %u goes on as %u: %s", pairs[i][0], pairs[i][1],
 		   ret ? wse_error() : "");
-		ret = wse_session_load(&s, file("variant"), WSE_CKPT_MODEL);
+		ret = wse_session_load(&s, in_dir("variant"), WSE_CKPT_MODEL);
 		ok(!ret, "its parameters alone %s", ret ? wse_error() : "");
 		wse_session_close(&s);
 	}
@@ -317,11 +298,11 @@ static void whole(void)
 	char path[128];
 	int ret;
 
-	snprintf(path, sizeof(path), "%s", file("gpt2.safetensors"));
+	snprintf(path, sizeof(path), "%s", in_dir("gpt2.safetensors"));
 	if (hf_file("write %s " SIZES "dtype=F16 masks=1", path))
 		abort();
 	ret = read_cfg(&run.cfg, sets, 1);
-	snprintf(run.cfg.model_dir, sizeof(run.cfg.model_dir), "%s", file("model_dir"));
+	snprintf(run.cfg.model_dir, sizeof(run.cfg.model_dir), "%s", in_dir("model_dir"));
 	run.checkpoint = path;
 	run.mode = WSE_MODE_EVAL;
 	ret = ret ? ret : wse_run(&run, &ops, &res);
@@ -342,12 +323,11 @@ static void whole(void)
 
 int main(void)
 {
-	char command[100];
 	FILE *f;
 
 	if (!mkdtemp(dir))
 		return 1;
-	f = fopen(file("text"), "w");
+	f = fopen(in_dir("text"), "w");
 	if (!f)
 		return 1;
 	for (uint64_t i = 0; i < 4000; i++)
@@ -359,8 +339,5 @@ int main(void)
 	others();
 	variants();
 	whole();
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	if (system(command))
-		return 1;
-	return tap_end();
+	return dir_remove() ? 1 : tap_end();
 }

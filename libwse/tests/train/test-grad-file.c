@@ -13,7 +13,9 @@
 #include "num/num.h"
 #include "state.h"
 #include "swarmx/reduce.h"
+#include "pieces_list.h"
 #include "tap.h"
+#include "tree.h"
 #include "train/memory.h"
 #include "train/session.h"
 #include "train/verify.h"
@@ -21,38 +23,6 @@
 /* ---- units: one small, one of two pieces ---- */
 
 enum { UNITS = 2, SMALL = 0, LARGE = 1 };
-
-struct list {
-	struct wse_graph g;
-	struct wse_tensor_table tab;
-	struct wse_memx_pieces l;
-};
-
-static void make(struct list *t)
-{
-	const struct wse_tile tile = {.rows = 1, .cols = 4, .lanes = 8, .sram = 1u << 20};
-
-	memset(t, 0, sizeof(*t));
-	wse_graph_init(&t->g, &tile, 8);
-	wse_tensor_add(&t->tab, 0, 0, 1.0f, 50, 7, "in no unit");
-	for (uint32_t i = 0; i < UNITS; i++) {
-		uint32_t outs = i == LARGE ? 12000 : 20;
-
-		wse_tensor_add(&t->tab, 0, 0, 1.0f, outs, 96, "matrix");
-		wse_tensor_add(&t->tab, 0, 0, 1.0f, outs, 0, "bias");
-		wse_graph_unit(&t->g, 1 + 2 * i, outs, 96, 1);
-		wse_graph_vec(&t->g, i, 2 + 2 * i, outs, 1);
-	}
-	if (wse_memx_pieces_make(&t->g, &t->tab, &t->l))
-		abort();
-}
-
-static void unmake(struct list *t)
-{
-	wse_memx_pieces_fini(&t->l);
-	wse_graph_fini(&t->g);
-	wse_tensor_table_fini(&t->tab);
-}
 
 static size_t floats(const struct list *t, uint32_t unit)
 {
@@ -65,61 +35,6 @@ static float leaf(uint32_t m, size_t i)
 {
 	return (float)((m * 7919u + (uint32_t)i * 31u) % 1009u) * (m % 5 == 0 ? 1e3f : 0.37f) -
 	       91.0f;
-}
-
-/* the definition in swarmx.h, word for word */
-static float tree(uint32_t a, uint32_t b, size_t i)
-{
-	uint32_t h = 1;
-	float left;
-
-	if (b - a == 1)
-		return leaf(a, i);
-	while (2 * h < b - a)
-		h *= 2;
-	left = tree(a, a + h, i);
-	return left + tree(a + h, b, i);
-}
-
-struct feeder {
-	struct wse_reduce *r;
-	uint32_t first, end;
-};
-
-static void *feed(void *arg)
-{
-	struct feeder *f = arg;
-	struct wse_shared_buf *buf;
-
-	for (uint32_t m = f->first; m < f->end; m++) {
-		if (wse_reduce_get(f->r, &buf))
-			return arg;
-		for (size_t i = 0; i < f->r->count; i++)
-			((float *)buf->ptr)[i] = leaf(m, i);
-		if (wse_reduce_put(f->r, m, buf))
-			return arg;
-	}
-	return NULL;
-}
-
-/* leaves from several threads; their number that failed */
-static int feed_all(struct wse_reduce *r, uint32_t leaves, uint32_t threads)
-{
-	struct feeder f[4];
-	pthread_t th[4];
-	void *bad;
-	int errors = 0;
-
-	wse_reduce_begin(r, leaves);
-	for (uint32_t d = 0; d < threads; d++) {
-		f[d] = (struct feeder){r, d * leaves / threads, (d + 1) * leaves / threads};
-		pthread_create(&th[d], NULL, feed, &f[d]);
-	}
-	for (uint32_t d = 0; d < threads; d++) {
-		pthread_join(th[d], &bad);
-		errors += bad != NULL;
-	}
-	return errors;
 }
 
 /* elements of the sum that are not the tree's, a few of them looked at */
@@ -201,7 +116,7 @@ static void trees(const char *dir, const char *how)
 	size_t bad = 0, total, kept = 0;
 	uint64_t written, all = 0;
 
-	make(&t);
+	make_list(&t, UNITS, 20, LARGE);
 	for (uint32_t leaves = 1; leaves <= 40; leaves += leaves < 12 ? 1 : 9) {
 		for (uint32_t threads = 1; threads <= 4; threads++) {
 			step(&t, dir, SMALL, leaves, threads, 0, &seen, &written, &total);
@@ -221,7 +136,7 @@ static void trees(const char *dir, const char *how)
 	step(&t, dir, SMALL, 23, 1, 2, &seen, &written, &total);
 	ok(!seen.wrong && written < all,
 	   "two places, where five are needed: the rest is in memory");
-	unmake(&t);
+	free_list(&t);
 }
 
 /* what a rank gives to others is in memory */
@@ -235,7 +150,7 @@ static void left(const char *dir)
 	uint32_t n;
 	int bad = 0;
 
-	make(&t);
+	make_list(&t, UNITS, 20, LARGE);
 	if (wse_grad_file_open(&t.l, UNITS, 8, dir, &f))
 		abort();
 	wse_bank_init(&bank, &heap);
@@ -254,7 +169,7 @@ static void left(const char *dir)
 	wse_reduce_fini(&r);
 	wse_bank_fini(&bank);
 	wse_grad_file_close(f);
-	unmake(&t);
+	free_list(&t);
 }
 
 /* ---- faults ---- */
@@ -282,7 +197,7 @@ static void faults(const char *dir)
 	void *bad;
 	int fd, ret;
 
-	make(&t);
+	make_list(&t, UNITS, 20, LARGE);
 	full = 1;
 	ret = wse_grad_file_open(&t.l, UNITS, 3, dir, &f);
 	ok(ret == -ENOSPC && !f && strstr(wse_error(), "the gradients take"), "no room: %s",
@@ -317,7 +232,7 @@ static void faults(const char *dir)
 		wse_grad_file_close(f);
 	}
 	no_ring = 0;
-	unmake(&t);
+	free_list(&t);
 }
 
 /* ---- whole steps ---- */

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "own_dir.h"
 #include "tap.h"
 
 #if __has_include(<hdf5.h>)
@@ -26,18 +27,6 @@
 #include "train/session.h"
 
 enum { S = 64, N = 16, COUNT = 40 };
-
-static char dir[] = "/tmp/wse-hdf5-XXXXXX";
-
-static const char *in(const char *name)
-{
-	static char path[4][200];
-	static int at;
-	char *p = path[at++ % 4];
-
-	snprintf(p, sizeof(path[0]), "%s/%s", dir, name);
-	return p;
-}
 
 /* a sample: its tokens, and which count as labels */
 struct sample {
@@ -104,13 +93,13 @@ static void folders(void)
 	struct wse_data_cfg c = cfg_of(list);
 	int same = 1, ret;
 
-	mkdir(in("one"), 0700);
-	mkdir(in("two"), 0700);
-	write_samples(in("one/b.h5"), a + 2, N - 2);
-	write_samples(in("one/a.h5"), a, 2);
-	write_samples(in("two/x.h5"), b, 3);
-	fclose(fopen(in("one/data_params.json"), "w"));
-	snprintf(list, sizeof(list), "%s\n%s\n", in("one"), in("two"));
+	mkdir(in_dir("one"), 0700);
+	mkdir(in_dir("two"), 0700);
+	write_samples(in_dir("one/b.h5"), a + 2, N - 2);
+	write_samples(in_dir("one/a.h5"), a, 2);
+	write_samples(in_dir("two/x.h5"), b, 3);
+	fclose(fopen(in_dir("one/data_params.json"), "w"));
+	snprintf(list, sizeof(list), "%s\n%s\n", in_dir("one"), in_dir("two"));
 	ret = wse_data_open(&c, &d);
 	ok(!ret && d.ntrain == N + 2 && d.nheld == 1 && d.mask, "two folders of files%s%s",
 	   ret ? ": " : "", ret ? wse_error() : "");
@@ -128,8 +117,8 @@ static void folders(void)
 	ok(!ret && wse_data_held(&d, 0)[-1] == b[2].row[0][0], "the last sample is held out");
 	if (!ret)
 		wse_data_close(&d);
-	c.path = in("two");
-	c.val_path = in("one");
+	c.path = in_dir("two");
+	c.val_path = in_dir("one");
 	ret = wse_data_open(&c, &d);
 	ok(!ret && d.ntrain == 3 && d.nheld == N && !d.mask && d.val_mask &&
 		   wse_data_held(&d, 1)[5] == a[1].row[2][5] &&
@@ -157,7 +146,7 @@ static void refuse(const char *path, const char *says)
 static void bad(void)
 {
 	struct sample *s = samples(3, 4, 256, S);
-	const char *path = in("bad.h5");
+	const char *path = in_dir("bad.h5");
 	struct wse_data d;
 	struct wse_data_cfg c = cfg_of(path);
 	FILE *f;
@@ -249,7 +238,7 @@ static int open_run(struct wse_session *s, const char *uri, uint32_t n, const ch
 		     : strstr(p, "DIR}") ? strstr(p, "DIR")
 					 : NULL;
 		len += snprintf(text + len, sizeof(text) - (size_t)len, "%.*s%s",
-				at ? (int)(at - p) : (int)strlen(p), p, at ? in(folder) : "");
+				at ? (int)(at - p) : (int)strlen(p), p, at ? in_dir(folder) : "");
 	}
 	ret = wse_config_parse("test", text, strlen(text), sets, nsets, &cfg);
 	return ret ? ret : wse_session_open(s, &cfg, uris, n, NULL);
@@ -280,8 +269,8 @@ static void reference(const char *uri, const char *set, uint32_t vocab)
 	uint64_t n = 0;
 	int ret;
 
-	mkdir(in("ref"), 0700);
-	write_samples(in("ref/a.h5"), a, N);
+	mkdir(in_dir("ref"), 0700);
+	write_samples(in_dir("ref/a.h5"), a, N);
 	ret = open_run(&s, uri, 1, sets, 1, "ref");
 	if (!ok(!ret, "%s, %s: masked samples%s%s", uri, set, ret ? ": " : "",
 		ret ? wse_error() : ""))
@@ -347,9 +336,9 @@ static void weighed(const char *const *sets)
 	struct wse_session a, b;
 	int ret = open_run(&a, twin, 1, sets, 2, "ref");
 
-	ret = ret ? ret : wse_session_save(&a, in("w"), NULL);
+	ret = ret ? ret : wse_session_save(&a, in_dir("w"), NULL);
 	ret = ret ? ret : open_run(&b, twin, 1, (const char *[]){sets[0]}, 1, "ref");
-	ok(!ret && wse_session_load(&b, in("w"), WSE_CKPT_ALL) == -EINVAL &&
+	ok(!ret && wse_session_load(&b, in_dir("w"), WSE_CKPT_ALL) == -EINVAL &&
 		   strstr(wse_error(), "loss_weight: \"0.015625 a sample\" there"),
 	   "%s", wse_error());
 	wse_session_close(&a);
@@ -379,14 +368,14 @@ static void same_bits(void)
 		   fabs(b.norm * COUNT / S - a.norm) < 0.02 * a.norm,
 	   "batch_size: a sample's tokens are not divided by those that count");
 	weighed(weight);
-	mkdir(in("all"), 0700);
-	write_samples(in("all/a.h5"), all, N);
+	mkdir(in_dir("all"), 0700);
+	write_samples(in_dir("all/a.h5"), all, N);
 	sum = steps(twin, 1, weight, 2, "all", &a);
 	ok(sum && sum == steps(twin, 1, NULL, 0, "all", &b) && a.norm == b.norm,
 	   "where all count, batch_size with a weight of 1 / S is num_tokens, bit for bit");
 	for (uint32_t k = 0; k < N; k++)
 		memset(all[k].row[1], 0, sizeof(all[k].row[1]));
-	write_samples(in("all/a.h5"), all, N);
+	write_samples(in_dir("all/a.h5"), all, N);
 	ok(!steps(twin, 1, NULL, 0, "all", &a) &&
 		   strstr(wse_error(), "no token of the batch counts"),
 	   "a batch of nothing: %s", wse_error());

@@ -12,29 +12,9 @@
 #include "base/error.h"
 #include "ref/gpt_ref.h"
 #include "st_whole.h"
+#include "hf_file.h"
+#include "own_dir.h"
 #include "tap.h"
-
-static char dir[] = "/tmp/wse-test-XXXXXX";
-
-static const char *file(const char *name)
-{
-	static char path[128];
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	return path;
-}
-
-__attribute__((format(printf, 1, 2))) static int hf_file(const char *fmt, ...)
-{
-	char command[512] = "libwse/tests/train/hf-file ";
-	size_t n = strlen(command);
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(command + n, sizeof(command) - n, fmt, ap);
-	va_end(ap);
-	return system(command);
-}
 
 /* ---- the model: the sizes that hf-file has when it is not told others ---- */
 
@@ -106,9 +86,9 @@ static void reads(struct model *m, const char *what, const char *words)
 
 	for (size_t i = 0; i < m->params; i++)
 		m->p[i] = 1000;
-	if (hf_file("write %s %s", file("in"), words))
+	if (hf_file("write %s %s", in_dir("in"), words))
 		abort();
-	ret = wse_hf_read(file("in"), m->table, m->n);
+	ret = wse_hf_read(in_dir("in"), m->table, m->n);
 	ok(!ret && !wrong(m), "%s: %zu of %zu numbers wrong %s", what, wrong(m), m->params,
 	   ret ? wse_error() : "");
 }
@@ -141,9 +121,9 @@ static void refuses(struct model *m, const char *words, int err, const char *say
 
 	for (size_t i = 0; i < m->params; i++)
 		m->p[i] = 1000;
-	if (hf_file("write %s %s", file("in"), words))
+	if (hf_file("write %s %s", in_dir("in"), words))
 		abort();
-	ret = wse_hf_read(file("in"), m->table, m->n);
+	ret = wse_hf_read(in_dir("in"), m->table, m->n);
 	for (size_t i = 0; i < m->params; i++)
 		touched += m->p[i] != 1000;
 	ok(ret == err && !touched && strstr(wse_error(), says), "%s: %s (%s)", words, wse_error(),
@@ -191,9 +171,9 @@ static void twice(void)
 	struct wse_hf_tensor table = {"transformer.wte.weight", 2, {2, 4}, 0, data};
 	int ret;
 
-	if (wse_st_write(file("twice"), &st))
+	if (wse_st_write(in_dir("twice"), &st))
 		abort();
-	ret = wse_hf_read(file("twice"), &table, 1);
+	ret = wse_hf_read(in_dir("twice"), &table, 1);
 	ok(ret == -EINVAL &&
 		   strstr(wse_error(), "wte.weight is in it twice, as transformer.wte.weight too"),
 	   "%s", wse_error());
@@ -207,13 +187,13 @@ static void damage(void)
 	struct stat sb;
 
 	make(&m, 2, 8, 11, 1);
-	snprintf(cut, sizeof(cut), "%s", file("cut"));
+	snprintf(cut, sizeof(cut), "%s", in_dir("cut"));
 	if (hf_file("write %s masks=1", cut) || stat(cut, &sb))
 		abort();
 	for (off_t at = sb.st_size - 1; at >= 0; at -= 101, n++)
 		refused += !truncate(cut, at) && wse_hf_read(cut, m.table, m.n) == -EBADMSG;
 	ok(refused == n, "a file cut short, %d times: %s", n, wse_error());
-	ok(wse_hf_read(file("none"), m.table, m.n) == -ENOENT, "no file: %s", wse_error());
+	ok(wse_hf_read(in_dir("none"), m.table, m.n) == -ENOENT, "no file: %s", wse_error());
 	free(m.p);
 }
 
@@ -231,9 +211,9 @@ static void split(void)
 	size_t at = 0;
 	uint32_t n;
 
-	snprintf(path, sizeof(path), "%s", file("sharded"));
+	snprintf(path, sizeof(path), "%s", in_dir("sharded"));
 	mkdir(path, 0700);
-	if (st_whole_read(file("in"), &w))
+	if (st_whole_read(in_dir("in"), &w))
 		abort();
 	n = w.st.ntensors / 2;
 	at += (size_t)sprintf(index_text, "{\"metadata\": {\"total_size\": 4, \"x\": [1, {\"y\": "
@@ -258,7 +238,7 @@ static void split(void)
 static void put_index(const char *from, const char *to)
 {
 	const char *at = from ? strstr(index_text, from) : NULL;
-	FILE *f = fopen(file("sharded/model.safetensors.index.json"), "w");
+	FILE *f = fopen(in_dir("sharded/model.safetensors.index.json"), "w");
 
 	if (!f || (from && !at))
 		abort();
@@ -275,7 +255,7 @@ static void no_index(const struct model *m, const char *from, const char *to, in
 	int ret;
 
 	put_index(from, to);
-	ret = wse_hf_read(file("sharded"), m->table, m->n);
+	ret = wse_hf_read(in_dir("sharded"), m->table, m->n);
 	ok(ret == err && strstr(wse_error(), says), "%s", wse_error());
 	put_index(NULL, NULL);
 }
@@ -288,19 +268,19 @@ static void shards(void)
 	int ret, refused = 0, changed = 0;
 
 	make(&m, 2, 8, 11, 1);
-	if (hf_file("write %s", file("in")))
+	if (hf_file("write %s", in_dir("in")))
 		abort();
 	split();
 	put_index(NULL, NULL);
-	ret = wse_hf_read(file("sharded"), m.table, m.n);
+	ret = wse_hf_read(in_dir("sharded"), m.table, m.n);
 	ok(!ret && !wrong(&m), "a directory with an index: %zu numbers wrong %s", wrong(&m),
 	   ret ? wse_error() : "");
 	for (size_t i = 0; i < m.params; i++)
 		m.p[i] = 1000;
-	ret = wse_hf_read(file("sharded/model.safetensors.index.json"), m.table, m.n);
+	ret = wse_hf_read(in_dir("sharded/model.safetensors.index.json"), m.table, m.n);
 	ok(!ret && !wrong(&m), "the index: %zu numbers wrong %s", wrong(&m),
 	   ret ? wse_error() : "");
-	ret = wse_st_open(file("sharded"), &f);
+	ret = wse_st_open(in_dir("sharded"), &f);
 	ok(!ret && f.nshards == 2 && !wse_st_check(&f, NULL, NULL) && f.nviews == m.n,
 	   "which has two files");
 	if (!ret)
@@ -342,7 +322,7 @@ static void shards(void)
 
 		index_text[i] = "\"{}[]:,\\x9"[i / 3 % 10];
 		put_index(NULL, NULL);
-		refused += wse_hf_read(file("sharded"), m.table, m.n) < 0;
+		refused += wse_hf_read(in_dir("sharded"), m.table, m.n) < 0;
 		index_text[i] = was;
 		changed++;
 	}
@@ -353,7 +333,7 @@ static void shards(void)
 	/* a shard of a model of the same tensors, of other sizes; damaged; missing */
 	snprintf(path, sizeof(path), "%s/sharded/" SHARD, dir, 2);
 	snprintf(other, sizeof(other), "mv %s %s/keep", path, dir);
-	if (hf_file("write %s filter=16", file("in")) || system(other))
+	if (hf_file("write %s filter=16", in_dir("in")) || system(other))
 		abort();
 	snprintf(other, sizeof(other), "cp %s/sharded/" SHARD " %s/first", dir, 1, dir);
 	if (system(other))
@@ -362,7 +342,7 @@ static void shards(void)
 	snprintf(other, sizeof(other), "mv %s/first %s/sharded/" SHARD, dir, dir, 1);
 	if (system(other))
 		abort();
-	ret = wse_hf_read(file("sharded"), m.table, m.n);
+	ret = wse_hf_read(in_dir("sharded"), m.table, m.n);
 	ok(ret == -EINVAL && strstr(wse_error(), "16 there, "), "a shard of other sizes: %s",
 	   wse_error());
 	snprintf(
@@ -374,11 +354,11 @@ static void shards(void)
 		abort();
 	for (size_t i = 0; i < m.params; i++)
 		m.p[i] = 1000;
-	ret = wse_hf_read(file("sharded"), m.table, m.n);
+	ret = wse_hf_read(in_dir("sharded"), m.table, m.n);
 	ok(ret == -EBADMSG && strstr(wse_error(), "does not match: corrupted") && m.p[0] == 1000,
 	   "a shard that was damaged: %s", wse_error());
 	unlink(path);
-	ret = wse_hf_read(file("sharded"), m.table, m.n);
+	ret = wse_hf_read(in_dir("sharded"), m.table, m.n);
 	ok(ret == -ENOENT && strstr(wse_error(), "shard model-00002-of-00002.safetensors: No such"),
 	   "%s", wse_error());
 	free(m.p);
@@ -410,14 +390,14 @@ static void halves(void)
 					 "{\"wte.weight\":{\"dtype\":\"%s\",\"shape\":[1,65536],"
 					 "\"data_offsets\":[0,131072]}}",
 					 type ? "BF16" : "F16");
-		f = fopen(file("half"), "w");
+		f = fopen(in_dir("half"), "w");
 		if (!f)
 			abort();
 		fwrite(&len, 8, 1, f);
 		fwrite(header, len, 1, f);
 		fwrite(data[type], sizeof(data[type]), 1, f);
 		fclose(f);
-		ret |= wse_hf_read(file("half"), &table, 1);
+		ret |= wse_hf_read(in_dir("half"), &table, 1);
 		for (uint32_t i = 0; i < 65536; i++) {
 			uint16_t h = data[type][i];
 			int mbits = type ? 7 : 10, bias = type ? 127 : 15;
@@ -446,16 +426,16 @@ static void out(void)
 		for (uint32_t j = 0; j < m.t[i].count; j++)
 			m.p[m.t[i].off + j] =
 				value(m.t[i].name, j / m.t[i].dim[1], j % m.t[i].dim[1]);
-	ret = wse_hf_write(file("out"), m.table, m.n);
-	ok(!ret && !hf_file("check %s", file("out")), "written as Hugging Face's %s",
+	ret = wse_hf_write(in_dir("out"), m.table, m.n);
+	ok(!ret && !hf_file("check %s", in_dir("out")), "written as Hugging Face's %s",
 	   ret ? wse_error() : "");
-	ret = wse_hf_read(file("out"), back.table, back.n);
+	ret = wse_hf_read(in_dir("out"), back.table, back.n);
 	ok(!ret && !memcmp(back.p, m.p, m.params * sizeof(float)), "and read back %s",
 	   ret ? wse_error() : "");
 	m.p[m.t[2].off + 1] = 1.0f / 0.0f;
-	ret = wse_hf_write(file("inf"), m.table, m.n);
+	ret = wse_hf_write(in_dir("inf"), m.table, m.n);
 	ok(ret == -ERANGE && strstr(wse_error(), "transformer.h.0.ln_1.weight[1] is not finite") &&
-		   stat(file("inf"), &sb),
+		   stat(in_dir("inf"), &sb),
 	   "%s: nothing is written", wse_error());
 	ret = wse_hf_write("/proc/nowhere/x", back.table, back.n);
 	ok(ret == -ENOENT, "no such folder: %s", wse_error());
@@ -475,7 +455,7 @@ int main(void)
 	halves();
 	out();
 	for (size_t i = 0; i < 5; i++)
-		unlink(file(((const char *[]){"in", "twice", "cut", "half", "out"})[i]));
+		unlink(in_dir(((const char *[]){"in", "twice", "cut", "half", "out"})[i]));
 	rmdir(dir);
 	return tap_end();
 }

@@ -13,7 +13,7 @@
 #include "st_whole.h"
 #include "tap.h"
 #include "train/memory.h"
-#define WHOLE_RUN_DIR "/dev/shm/wse-lion-XXXXXX"
+#define OWN_DIR "/dev/shm/wse-lion-XXXXXX"
 #include "whole_run.h"
 
 static const char *const lion_sets[] = {
@@ -177,11 +177,8 @@ static void *one_rank(void *arg)
 static int on(uint32_t ranks, struct job *j, char hash[65])
 {
 	struct rank r[RANKS_MAX];
-	int bad = 0;
+	int bad = all_ranks(ranks, one_rank, j, r);
 
-	on_ranks(ranks, one_rank, j, r);
-	for (uint32_t i = 0; i < ranks; i++)
-		bad |= r[i].ret && printf("# rank %u of %u: %s\n", i, ranks, r[i].why);
 	memcpy(hash, j->res[0].hash, 65);
 	return bad;
 }
@@ -218,7 +215,6 @@ static void runs(void)
 
 int main(void)
 {
-	char cmd[100];
 	int none = make_text();
 
 	if (none)
@@ -228,7 +224,6 @@ int main(void)
 	faults();
 	kept();
 	runs();
-	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
-	ok(!system(cmd), "cleaned up");
+	ok(!dir_remove(), "cleaned up");
 	return tap_end();
 }

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "ranks.h"
 #include "tap.h"
-#define WHOLE_RUN_DIR "/dev/shm/wse-test-XXXXXX" /* hundreds of runs, each of which syncs files */
+#define OWN_DIR "/dev/shm/wse-test-XXXXXX" /* hundreds of runs, each of which syncs files */
 #include "whole_run.h"
 
 /* a GPT of one block, tied or not, so small that an oracle does a step in milliseconds */
@@ -242,8 +242,6 @@ static void others(void)
 int main(void)
 {
 	int none = make_text();
-	char cmd[100];
-
 	if (none)
 		return none < 0;
 	same();
@@ -251,7 +249,6 @@ int main(void)
 	worse();
 	reads();
 	others();
-	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
-	ok(!system(cmd), "cleaned up");
+	ok(!dir_remove(), "cleaned up");
 	return tap_end();
 }

@@ -345,7 +345,6 @@ static void epochs(void)
 
 int main(void)
 {
-	char cmd[200];
 	int ret = make_text();
 
 	if (ret)
@@ -356,6 +355,5 @@ int main(void)
 	evaluations();
 	replays();
 	epochs();
-	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
-	return system(cmd) ? 1 : tap_end();
+	return dir_remove() ? 1 : tap_end();
 }

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "ranks.h"
 #include "tap.h"
-#define WHOLE_RUN_DIR "/dev/shm/wse-test-XXXXXX"
+#define OWN_DIR "/dev/shm/wse-test-XXXXXX"
 #include "whole_run.h"
 
 static const char model[] =
@@ -37,12 +37,8 @@ static void *one_rank(void *arg)
 static int on(uint32_t ranks, struct job *j, char hash[65])
 {
 	struct rank r[RANKS_MAX];
-	int bad = 0;
+	int bad = all_ranks(ranks, one_rank, j, r);
 
-	on_ranks(ranks, one_rank, j, r);
-	for (uint32_t i = 0; i < ranks; i++)
-		if (r[i].ret)
-			bad = printf("# rank %u of %u: %s\n", i, ranks, r[i].why);
 	memcpy(hash, j->res[0].hash, 65);
 	return bad;
 }

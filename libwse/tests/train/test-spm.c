@@ -13,21 +13,10 @@
 #include "input/json_file.h"
 #include "input/spm.h"
 #include "num/num.h"
+#include "own_dir.h"
 #include "tap.h"
 
 #define HEADER "/usr/include/sentencepiece_processor.h"
-
-static char dir[] = "/tmp/wse-spm-XXXXXX";
-
-static const char *in(const char *name)
-{
-	static char path[4][512];
-	static unsigned int k;
-	char *p = path[k++ % 4];
-
-	snprintf(p, sizeof(path[0]), "%s/%s", dir, name);
-	return p;
-}
 
 static void run(const char *what, const char *command)
 {
@@ -42,10 +31,10 @@ static void run(const char *what, const char *command)
 
 static void write_file(const char *name, const void *p, size_t n)
 {
-	FILE *f = fopen(in(name), "w");
+	FILE *f = fopen(in_dir(name), "w");
 
 	if (!f || fwrite(p, 1, n, f) != n || fclose(f)) {
-		printf("Bail out! %s cannot be written\n", in(name));
+		printf("Bail out! %s cannot be written\n", in_dir(name));
 		exit(1);
 	}
 }
@@ -53,7 +42,7 @@ static void write_file(const char *name, const void *p, size_t n)
 /* real text, with lines of all of Unicode's planes, runs of spaces and tabs, and empty ones */
 static void make_text(void)
 {
-	FILE *f = fopen(in("more"), "w");
+	FILE *f = fopen(in_dir("more"), "w");
 
 	for (uint32_t i = 0; f && i < 400; i++) {
 		for (uint32_t k = 0; k < 30; k++) {
@@ -127,8 +116,8 @@ static void against(const char *model, int lossless)
 	struct wse_bpe *b = NULL;
 	struct wse_tokenizer *t = NULL;
 	size_t n = 0, bytes = 0, at = 0, k = 0, bad = 0, tokens = 0;
-	FILE *f = fopen(in("texts"), "w");
-	int ret = wse_file_read(in("text"), "text", &text, &n);
+	FILE *f = fopen(in_dir("texts"), "w");
+	int ret = wse_file_read(in_dir("text"), "text", &text, &n);
 
 	for (size_t i = 0; f && !ret && i < 200; i++) {
 		size_t from = wse_rng_u64(7, i, 0) % n, len = wse_rng_u64(7, i, 1) % 3000;
@@ -152,10 +141,10 @@ static void against(const char *model, int lossless)
 	text = NULL;
 	snprintf(command, sizeof(command), "./reference %s texts ids", model);
 	run("reference", command);
-	ret = ret ? ret : wse_file_read(in("texts"), "texts", &text, &n);
-	ret = ret ? ret : wse_file_read(in("ids"), "ids", &ids, &bytes);
-	ret = ret ? ret : wse_bpe_open(in(model), &b);
-	ret = ret ? ret : wse_tokenizer_open(in(model), &t);
+	ret = ret ? ret : wse_file_read(in_dir("texts"), "texts", &text, &n);
+	ret = ret ? ret : wse_file_read(in_dir("ids"), "ids", &ids, &bytes);
+	ret = ret ? ret : wse_bpe_open(in_dir(model), &b);
+	ret = ret ? ret : wse_tokenizer_open(in_dir(model), &t);
 	for (size_t i = 0; i < n && !ret; k++) {
 		struct wse_tokens made = {0};
 		uint32_t len, count, changed;
@@ -188,7 +177,7 @@ static void any_bytes(void)
 	struct wse_tokenizer *t = NULL;
 	struct wse_tokenizer_info info;
 	char *text = malloc(N);
-	int ret = wse_tokenizer_open(in("llama.model"), &t), bad = 0;
+	int ret = wse_tokenizer_open(in_dir("llama.model"), &t), bad = 0;
 
 	for (size_t i = 0; i < N; i++)
 		text[i] = (char)(wse_rng_u64(9, 0, i) >> 20);
@@ -213,10 +202,10 @@ static void parts(const char *model, int cuts)
 	struct wse_bpe *b = NULL;
 	char *text = NULL;
 	size_t n = 0, late = 0;
-	int ret = wse_file_read(in("text"), "text", &text, &n), bad = 0;
+	int ret = wse_file_read(in_dir("text"), "text", &text, &n), bad = 0;
 
 	n = n > 60000 ? 60000 : n;
-	ret = ret ? ret : wse_bpe_open(in(model), &b);
+	ret = ret ? ret : wse_bpe_open(in_dir(model), &b);
 	ret = ret ? ret : wse_bpe_encode(b, text, n, &whole);
 	for (size_t i = 0; i < 4 && !ret; i++) {
 		struct wse_tokens t = {0};
@@ -245,7 +234,7 @@ static void parts(const char *model, int cuts)
 static void refused(const char *name, int err, const char *says)
 {
 	struct wse_bpe *b = NULL;
-	int ret = wse_bpe_open(in(name), &b);
+	int ret = wse_bpe_open(in_dir(name), &b);
 
 	ok(ret == err && strstr(wse_error(), says), "%s", ret ? wse_error() : "it was opened");
 	if (!ret)
@@ -258,13 +247,13 @@ static void broken(void)
 	size_t n = 0;
 	int bad = 0;
 
-	if (wse_file_read(in("llama.model"), "model", &data, &n))
+	if (wse_file_read(in_dir("llama.model"), "model", &data, &n))
 		return;
 	for (size_t cut = 1; cut < n && cut < 2000; cut++) {
 		struct wse_bpe *b = NULL;
 
 		write_file("cut.model", data, cut);
-		bad += !wse_bpe_open(in("cut.model"), &b);
+		bad += !wse_bpe_open(in_dir("cut.model"), &b);
 		wse_bpe_close(b);
 	}
 	ok(!bad, "files that are cut short: %d were opened", bad);
@@ -276,7 +265,7 @@ static void broken(void)
 
 		data[at] = (char)wse_rng_u64(11, i, 1);
 		write_file("bad.model", data, n);
-		if (!wse_bpe_open(in("bad.model"), &b))
+		if (!wse_bpe_open(in_dir("bad.model"), &b))
 			bad += wse_bpe_encode(b, "The license \xc3\xa9", 14, &t) != 0;
 		wse_bpe_close(b);
 		free(t.id);
@@ -302,7 +291,7 @@ static void folders(void)
 
 	run("folder", "mkdir two && cp llama.model two/tokenizer.model && echo '{}' > "
 		      "two/tokenizer.json");
-	ret = wse_bpe_open(in("two"), &b);
+	ret = wse_bpe_open(in_dir("two"), &b);
 	ok(!ret && wse_bpe_size(b) == 2000 && wse_bpe_prefix(b), "tokenizer.model in a folder");
 	wse_bpe_close(b);
 	run("folder", "echo 'IQ== 0' > two/tokenizer.model");

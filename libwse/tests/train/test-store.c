@@ -15,44 +15,13 @@
 #include "model/gpt.h"
 #include "num/num.h"
 #include "state.h"
+#include "pieces_list.h"
 #include "tap.h"
 #include "train/memory.h"
 
 /* ---- a list of pieces: of several units, more than the store has buffers ---- */
 
 enum { UNITS = 20, INS = 96, OUTS = 128 };
-
-struct list {
-	struct wse_graph g;
-	struct wse_tensor_table tab;
-	struct wse_memx_pieces l;
-};
-
-static void make(struct list *t)
-{
-	const struct wse_tile tile = {.rows = 1, .cols = 4, .lanes = 8, .sram = 1u << 20};
-
-	memset(t, 0, sizeof(*t));
-	wse_graph_init(&t->g, &tile, 8);
-	wse_tensor_add(&t->tab, 0, 0, 1.0f, 50, 7, "in no unit");
-	for (uint32_t i = 0; i < UNITS; i++) {
-		uint32_t outs = i == 3 ? 12000 : OUTS; /* one of two pieces */
-
-		wse_tensor_add(&t->tab, 0, 0, 1.0f, outs, INS, "matrix");
-		wse_tensor_add(&t->tab, 0, 0, 1.0f, outs, 0, "bias");
-		wse_graph_unit(&t->g, 1 + 2 * i, outs, INS, 1);
-		wse_graph_vec(&t->g, i, 2 + 2 * i, outs, 1);
-	}
-	if (wse_memx_pieces_make(&t->g, &t->tab, &t->l))
-		abort();
-}
-
-static void unmake(struct list *t)
-{
-	wse_memx_pieces_fini(&t->l);
-	wse_graph_fini(&t->g);
-	wse_tensor_table_fini(&t->tab);
-}
 
 static float value(uint32_t piece, uint64_t round, size_t i)
 {
@@ -94,7 +63,7 @@ static void passes(const char *dir, int want, const char *what)
 	struct list t;
 	int ret, way = -1, direct = 0;
 
-	make(&t);
+	make_list(&t, UNITS, OUTS, 3);
 	ret = wse_store_file(&t.l, 3, dir, &s);
 	for (uint64_t round = 1; round < 5 && !ret; round++)
 		ret = pass(s, &t.l, round, 1);
@@ -115,7 +84,7 @@ static void passes(const char *dir, int want, const char *what)
 	   ret ? ": " : "", ret ? wse_error() : "");
 	if (s)
 		s->ops->close(s);
-	unmake(&t);
+	free_list(&t);
 }
 
 /* ---- faults ---- */
@@ -136,7 +105,7 @@ static void faulty(const char *dir, enum fault fault, int err, const char *says)
 	struct list t;
 	int fd, ret;
 
-	make(&t);
+	make_list(&t, UNITS, OUTS, 3);
 	ret = wse_store_file(&t.l, 3, dir, &s);
 	ret = ret ? ret : pass(s, &t.l, 1, 1);
 	fd = scratch();
@@ -164,7 +133,7 @@ static void faulty(const char *dir, enum fault fault, int err, const char *says)
 	   "%s", wse_error());
 	close(fd);
 	s->ops->close(s);
-	unmake(&t);
+	free_list(&t);
 	free(a);
 }
 
@@ -174,7 +143,7 @@ static void no_room(const char *dir)
 	struct list t;
 	int ret;
 
-	make(&t);
+	make_list(&t, UNITS, OUTS, 3);
 	full = 1;
 	ret = wse_store_file(&t.l, 3, dir, &s);
 	ok(ret == -ENOSPC && !s && strstr(wse_error(), "make room, or raise memory_limit"),
@@ -200,7 +169,7 @@ static void no_room(const char *dir)
 	failing = 0;
 	no_ring = 0;
 	s->ops->close(s);
-	unmake(&t);
+	free_list(&t);
 }
 
 /* ---- MemoryX on either ---- */

@@ -13,47 +13,13 @@
 #include "swarmx/swarmx.h"
 #include "heap.h"
 #include "tap.h"
+#include "tree.h"
 
 enum { COUNT = 37 };
 
-static float leaf(uint32_t m, uint32_t i)
+static float leaf(uint32_t m, size_t i)
 {
 	return (float)(wse_rng_uniform(1, m, i) - 0.5) * (m % 5 == 0 ? 1e4f : 1.0f);
-}
-
-/* the definition in swarmx.h, word for word */
-static float tree(uint32_t a, uint32_t b, uint32_t i)
-{
-	uint32_t h = 1;
-	float left;
-
-	if (b - a == 1)
-		return leaf(a, i);
-	while (2 * h < b - a)
-		h *= 2;
-	left = tree(a, a + h, i);
-	return left + tree(a + h, b, i);
-}
-
-struct feeder {
-	struct wse_reduce *r;
-	uint32_t first, end;
-};
-
-static void *feed(void *arg)
-{
-	struct feeder *f = arg;
-	struct wse_shared_buf *buf;
-
-	for (uint32_t m = f->first; m < f->end; m++) {
-		if (wse_reduce_get(f->r, &buf))
-			return arg;
-		for (uint32_t i = 0; i < COUNT; i++)
-			((float *)buf->ptr)[i] = leaf(m, i);
-		if (wse_reduce_put(f->r, m, buf))
-			return arg;
-	}
-	return NULL;
 }
 
 static void reduction(void)
@@ -65,22 +31,10 @@ static void reduction(void)
 	for (uint32_t leaves = 1; leaves <= 70; leaves += leaves < 20 ? 1 : 7) {
 		for (uint32_t devices = 1; devices <= 4; devices++) {
 			struct wse_reduce r;
-			struct feeder f[4];
-			pthread_t th[4];
-			void *fail;
 			const float *sum;
 
 			wse_reduce_init(&r, &heap, COUNT);
-			wse_reduce_begin(&r, leaves);
-			for (uint32_t d = 0; d < devices; d++) {
-				f[d] = (struct feeder){&r, d * leaves / devices,
-						       (d + 1) * leaves / devices};
-				pthread_create(&th[d], NULL, feed, &f[d]);
-			}
-			for (uint32_t d = 0; d < devices; d++) {
-				pthread_join(th[d], &fail);
-				errors += fail != NULL;
-			}
+			errors += feed_all(&r, leaves, devices);
 			sum = wse_reduce_take(&r);
 			/* the next step begins, and the sum stays */
 			wse_reduce_begin(&r, 1);

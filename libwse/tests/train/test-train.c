@@ -234,7 +234,7 @@ static void learning(const char *act)
 
 int main(int argc, char **argv)
 {
-	char hash[65], cmd[200];
+	char hash[65];
 	int ret;
 
 	if (argc == 2) { /* other_cpu()'s child: print the hash of the plain run */
@@ -257,6 +257,5 @@ int main(int argc, char **argv)
 	bad_input();
 	learning("model.nonlinearity=gelu_new");
 	learning("model.nonlinearity=relu");
-	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
-	return system(cmd) ? 1 : tap_end();
+	return dir_remove() ? 1 : tap_end();
 }

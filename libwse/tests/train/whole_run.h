@@ -14,6 +14,7 @@
 #include "train/loop.h"
 #include "train/memory.h"
 #include "train/session.h"
+#include "own_dir.h"
 
 static const char yaml[] =
 "trainer:\n"
@@ -30,11 +31,6 @@ static const char yaml[] =
 "  fit:\n"
 "    train_dataloader: {batch_size: 96, micro_batch_size: 16, data_dir: TEXT}\n"
 "    val_dataloader: {held_out_bytes: 1000}\n";
-
-#ifndef WHOLE_RUN_DIR
-#define WHOLE_RUN_DIR "/tmp/wse-test-XXXXXX"
-#endif
-static char dir[] = WHOLE_RUN_DIR;
 
 struct watch {
 	int no_eval, eval_only;
