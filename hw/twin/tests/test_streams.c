@@ -394,6 +394,14 @@ static void test_stuck_streams(void)
 	dev_close(&d);
 }
 
+/* 2 rows of 3 cores, each of which sends on what comes: from a stream-in to a stream-out */
+static void open_through(struct dev *d, struct wse_cqe *e)
+{
+	open_dev(d, 2, 3);
+	program_all(d, emit_through);
+	boot(d, 0, e);
+}
+
 /*
  * One column's memory fails while the others' works; where columns have a bus each, one bus answers
  * with errors while the others go on. hold: some columns wait beside it and do not end.
@@ -430,9 +438,7 @@ static void test_error_beside(uint8_t opcode, bool hold)
 	uint32_t c, k, bad = 0;
 	struct dev d;
 
-	open_dev(&d, 2, 3);
-	program_all(&d, emit_through);
-	boot(&d, 0, &e);
+	open_through(&d, &e);
 	/* a port that cannot send has read no more than what comes next */
 	d.fail_from = DEV_DATA + 0x10000 + (hold && in ? 0x40 : 0x800);
 	d.fail_to = DEV_DATA + 0x20000 - 1;
@@ -500,9 +506,7 @@ static void test_short_run(void)
 	uint32_t i, bad = 0;
 	struct dev d;
 
-	open_dev(&d, 2, 3);
-	program_all(&d, emit_through);
-	boot(&d, 0, &e);
+	open_through(&d, &e);
 	memset(d.mem + DEV_DATA, 0x11, 256);
 	memset(d.mem + OUT, 0x11, 256);
 	for (i = 0; i < 4; i++)
@@ -519,9 +523,7 @@ static void test_short_run(void)
 	   "what the run has has come, and no more was read");
 	dev_close(&d);
 
-	open_dev(&d, 2, 3);
-	program_all(&d, emit_through);
-	boot(&d, 0, &e);
+	open_through(&d, &e);
 	memset(d.mem + OUT, 0x11, 256);
 	for (i = 0; i < 4; i++)
 		d.mem[MASK + i / 2 * 16 + i % 2 * 8] = rows[i / 2][i % 2];
