@@ -146,14 +146,20 @@ class Optimizer(torch.optim.Optimizer):
 
 
 class _Adams(Optimizer):
-    def __init__(self, params: Any, **numbers: Any) -> None:
-        if numbers.pop("amsgrad"):
+    def __init__(
+        self,
+        params: Any,
+        lr: float = 1e-3,
+        betas: Any = (0.9, 0.999),
+        eps: float = 1e-6,
+        weight_decay: float = 0.0,
+        amsgrad: bool = False,
+    ) -> None:
+        if amsgrad:
             raise ValueError("amsgrad=True: MemoryX has no such moment")
-        if not all(0.0 < b < 1.0 for b in numbers["betas"]) or not numbers["eps"] > 0.0:
-            raise ValueError(
-                f"betas {numbers['betas']}, eps {numbers['eps']}: betas are between 0 and 1, eps is "
-                "above 0"
-            )
+        if not all(0.0 < b < 1.0 for b in betas) or not eps > 0.0:
+            raise ValueError(f"betas {betas}, eps {eps}: betas are between 0 and 1, eps is above 0")
+        numbers = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay}
         super().__init__(params, numbers)
 
     def _members(self, model: torch.nn.Module) -> Dict[str, Any]:
@@ -183,28 +189,13 @@ class AdamW(_Adams):
     ) -> None:
         if not correct_bias:
             raise ValueError("correct_bias=False: MemoryX corrects moments for their beginning")
-        super().__init__(
-            params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad
-        )
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad)
 
 
 class Adam(_Adams):
     """Decay is part of the gradient."""
 
     _kind = "adam"
-
-    def __init__(
-        self,
-        params: Any,
-        lr: float = 1e-3,
-        betas: Any = (0.9, 0.999),
-        eps: float = 1e-6,
-        weight_decay: float = 0.0,
-        amsgrad: bool = False,
-    ) -> None:
-        super().__init__(
-            params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad
-        )
 
 
 class SGD(Optimizer):
