@@ -283,6 +283,21 @@ bool aborted(Bench &b, unsigned status)
 	return streams(b);
 }
 
+// Runs j, of which n columns, the lowest first, never get what they wait for: at rest, DEADLOCK,
+// every byte old or new, and the next stream is clean. With n 0 it ends, and all is written.
+bool waits(Bench &b, Job &j, unsigned lowest, unsigned n)
+{
+	HostMem old = b.bus.mem;
+
+	b.start(j);
+	if (!b.comes_to_rest(Limit))
+		return !n && b.top.status_o == WSE_ST_OK && b.bus.mem == j.want && b.rest();
+	bool good = n && b.deadlock(lowest, n, j.cmd.color) && b.bus.mem.between(old, j.want);
+
+	b.clear();
+	return good && streams(b);
+}
+
 // The wafer sends less than the command wants: the port comes to rest, and the record names the
 // lowest column that waits.
 bool cut_short(Bench &b)
@@ -307,15 +322,7 @@ bool cut_short(Bench &b)
 			n++;
 		}
 	}
-	HostMem old = b.bus.mem;
-
-	b.start(j);
-	if (!b.comes_to_rest(Limit))
-		return !n && b.top.status_o == WSE_ST_OK && b.bus.mem == j.want && b.rest();
-	bool good = n && b.deadlock(lowest, n, j.cmd.color) && b.bus.mem.between(old, j.want);
-
-	b.clear();
-	return good && streams(b);
+	return waits(b, j, lowest, n);
 }
 
 // A LINEAR run that has room for fewer elements than the mask selects: its column takes no more,
@@ -342,15 +349,7 @@ bool short_run(Bench &b)
 				j.want.put(j.buf, o, &byte, 1);
 			}
 		}
-	HostMem old = b.bus.mem;
-
-	b.start(j);
-	if (!b.comes_to_rest(Limit))
-		return !n && b.top.status_o == WSE_ST_OK && b.bus.mem == j.want && b.rest();
-	bool good = n && b.deadlock(lowest, n, j.cmd.color) && b.bus.mem.between(old, j.want);
-
-	b.clear();
-	return good && streams(b);
+	return waits(b, j, lowest, n);
 }
 
 // 32-bit gradients of four features from all columns, as the library stores them
