@@ -103,6 +103,7 @@ $(INSTALLED)/wse-info: $(patsubst %.c,$(B)/%.o,$(wildcard libwse/tools/*info*.c)
 -include $(wildcard $(INSTALLED)/*.d)
 
 INSTALL_NEEDS := $(INSTALLED)/libwse.so $(INSTALLED)/wse-info $(INSTALLED)/wse-train \
+	$(INSTALLED)/libwse-pci.a $(INSTALLED)/libwse-pci.pc \
 	$(INSTALLED)/libwse.pc $(FW)/wse-fw.bin $(FW_PROGRAMS) \
 	$(B)/wse-emu $(B)/wse-run $(MPI_PLUGIN) $(HDF5_PLUGIN)
 ALL += $(INSTALL_NEEDS)

@@ -64,12 +64,13 @@ static int64_t now_ns(void)
 
 static int refused(struct emu *e, const char *what, uint64_t iova, size_t len, int err)
 {
-	pci_logf(e->cfg.log, "IOMMU fault iova=0x%llx len=%zu %s%s", (unsigned long long)iova, len,
-		 what, atomic_load(&e->master) ? "" : ", bus master off");
-	if (!dma_map_shared(e->cfg.dma))
-		pci_logf(e->cfg.log,
-			 "the client shares no memory: start QEMU with -object "
-			 "memory-backend-memfd,id=m,size=SIZE,share=on -machine memory-backend=m");
+	wse_pci_logf(e->cfg.log, "IOMMU fault iova=0x%llx len=%zu %s%s", (unsigned long long)iova,
+		     len, what, atomic_load(&e->master) ? "" : ", bus master off");
+	if (!wse_pci_dma_shared(e->cfg.dma))
+		wse_pci_logf(
+			e->cfg.log,
+			"the client shares no memory: start QEMU with -object "
+			"memory-backend-memfd,id=m,size=SIZE,share=on -machine memory-backend=m");
 	return err;
 }
 
@@ -82,7 +83,7 @@ static int host_dma_read(void *host, uint64_t iova, void *buf, size_t len)
 		e->cfg.ops->brk(e->model);
 	if (++e->reads == e->cfg.faults.dma_read)
 		return refused(e, "read (injected)", iova, len, -EIO);
-	err = atomic_load(&e->master) ? dma_map_read(e->cfg.dma, iova, buf, len) : -EPERM;
+	err = atomic_load(&e->master) ? wse_pci_dma_read(e->cfg.dma, iova, buf, len) : -EPERM;
 	return err ? refused(e, "read", iova, len, err) : 0;
 }
 
@@ -95,7 +96,7 @@ static int host_dma_write(void *host, uint64_t iova, const void *buf, size_t len
 		e->cfg.ops->brk(e->model);
 	if (++e->writes == e->cfg.faults.dma_write)
 		return refused(e, "write (injected)", iova, len, -EIO);
-	err = atomic_load(&e->master) ? dma_map_write(e->cfg.dma, iova, buf, len) : -EPERM;
+	err = atomic_load(&e->master) ? wse_pci_dma_write(e->cfg.dma, iova, buf, len) : -EPERM;
 	return err ? refused(e, "write", iova, len, err) : 0;
 }
 
@@ -104,7 +105,7 @@ static void host_irq(void *host, unsigned int vector)
 	struct emu *e = host;
 
 	if (++e->irqs == e->cfg.faults.irq) {
-		pci_logf(e->cfg.log, "interrupt of vector %u lost (injected)", vector);
+		wse_pci_logf(e->cfg.log, "interrupt of vector %u lost (injected)", vector);
 		return;
 	}
 	moderate_raise(&e->irq_mod, vector, now_ns());
@@ -398,7 +399,7 @@ int emu_debug(struct emu *e, const char *where, const char *program)
 		e->debugger = d;
 	leave(e);
 	if (!err)
-		pci_logf(e->cfg.log, "gdb: target extended-remote %s", debugger_address(d));
+		wse_pci_logf(e->cfg.log, "gdb: target extended-remote %s", debugger_address(d));
 	return err;
 }
 

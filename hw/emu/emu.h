@@ -10,8 +10,7 @@
 #include <stdint.h>
 
 #include "model.h"
-#include "pci/dma_map.h"
-#include "pci/log.h"
+#include "pci/wse_pci.h"
 
 struct emu;
 
@@ -32,10 +31,10 @@ struct emu_cfg {
 	uint32_t clock_mhz;
 	struct emu_faults faults;
 	uint32_t stall_ms; /* ms for which the caller waits after each submission doorbell */
-	struct dma_map *dma;
+	struct wse_pci_dma *dma;
 	void (*irq)(void *arg, unsigned int vector); /* on the model's thread */
 	void *irq_arg;
-	struct pci_log *log;
+	struct wse_pci_log *log;
 };
 
 /* 0, -ENOTSUP (the model has no such tile), -ENOMEM, or the error of pthread_create. */

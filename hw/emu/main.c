@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "emu.h"
-#include "pci/vfio_user.h"
+#include "pci/wse_pci.h"
 #include "wse_regs.h"
 #include "wse_release.h"
 
@@ -41,10 +41,10 @@ struct options {
 	struct emu_cfg emu;
 };
 
-static const struct pci_id wafer = {
+static const struct wse_pci_id wafer = {
 	.vendor = WSE_PCI_VENDOR,
 	.device = WSE_PCI_DEVICE,
-	.class = WSE_PCI_CLASS,
+	.class_code = WSE_PCI_CLASS,
 	.revision = WSE_ABI_MAJOR,
 	.bar0_bytes = WSE_BAR0_SIZE,
 	.vectors = WSE_MAX_QUEUES, /* one per queue pair */
@@ -70,7 +70,7 @@ static void wafer_master(void *dev, bool on)
 	emu_bus_master(dev, on);
 }
 
-static const struct vu_device_ops wafer_ops = {
+static const struct wse_pci_ops wafer_ops = {
 	.read32 = wafer_read,
 	.write32 = wafer_write,
 	.reset = wafer_reset,
@@ -303,10 +303,10 @@ static int serve_gdb(struct emu *emu, const struct options *o)
 
 int main(int argc, char **argv)
 {
-	struct vu_server *server = NULL;
-	struct dma_map *dma = NULL;
+	struct wse_pci_server *server = NULL;
+	struct wse_pci_dma *dma = NULL;
 	struct emu *emu = NULL;
-	struct pci_log log;
+	struct wse_pci_log log;
 	struct options o;
 	int err, stop_fd;
 	FILE *out = stderr;
@@ -319,13 +319,13 @@ int main(int argc, char **argv)
 		fprintf(stderr, "wse-emu: cannot write %s: %s\n", o.log, strerror(errno));
 		return 2;
 	}
-	pci_log_init(&log, out, "wse-emu");
+	wse_pci_log_init(&log, out, "wse-emu");
 	stop_fd = stop_signals();
-	if (stop_fd < 0 || dma_map_catch_sigbus() || dma_map_create(&dma)) {
+	if (stop_fd < 0 || wse_pci_dma_catch_sigbus() || wse_pci_dma_create(&dma)) {
 		fprintf(stderr, "wse-emu: cannot start: %s\n", strerror(errno));
 		return 1;
 	}
-	err = vu_create(o.socket, &wafer, dma, &log, &server);
+	err = wse_pci_create(o.socket, &wafer, dma, &log, &server);
 	if (err) {
 		say_socket_error(o.socket, err);
 		goto out;
@@ -333,7 +333,7 @@ int main(int argc, char **argv)
 	o.emu.model.group = wse_model_group(o.emu.model.cols);
 	o.emu.dma = dma;
 	o.emu.log = &log;
-	o.emu.irq = vu_irq;
+	o.emu.irq = wse_pci_irq;
 	o.emu.irq_arg = server;
 	err = emu_create(&o.emu, &emu);
 	if (err) {
@@ -351,21 +351,21 @@ int main(int argc, char **argv)
 	err = o.gdb ? serve_gdb(emu, &o) : 0;
 	if (err)
 		goto out;
-	pci_logf(&log, "%s %ux%u on %s", o.model, o.emu.model.rows, o.emu.model.cols, o.socket);
-	vu_watch_spin(server, o.spin);
-	err = o.ready_fd >= 0 ? vu_ready(server, o.ready_fd) : 0;
+	wse_pci_logf(&log, "%s %ux%u on %s", o.model, o.emu.model.rows, o.emu.model.cols, o.socket);
+	wse_pci_watch_spin(server, o.spin);
+	err = o.ready_fd >= 0 ? wse_pci_ready(server, o.ready_fd) : 0;
 	if (err) {
 		fprintf(stderr, "wse-emu: cannot write to --ready-fd %d: %s\n", o.ready_fd,
 			strerror(-err));
 		goto out;
 	}
-	err = vu_serve(server, &wafer_ops, emu, stop_fd);
+	err = wse_pci_serve(server, &wafer_ops, emu, stop_fd);
 	if (err)
 		fprintf(stderr, "wse-emu: %s\n", strerror(-err));
 out:
 	emu_destroy(emu);
-	vu_destroy(server);
-	dma_map_destroy(dma);
+	wse_pci_destroy(server);
+	wse_pci_dma_destroy(dma);
 	close(stop_fd);
 	if (out && out != stderr)
 		fclose(out);

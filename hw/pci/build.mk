@@ -5,12 +5,30 @@ PCI_LIB := $(B)/hw/libwse_pci.a
 PCI_ASAN := $(B)/asan/hw/libwse_pci.a
 $(eval $(call c_archive,hw/libwse_pci.a,$(wildcard hw/pci/*.c)))
 
+# What is installed: one object, of which other programs see the names of wse_pci.h alone.
+$(B)/install/libwse-pci.a: $(PCI_LIB) hw/pci/build.mk
+	@mkdir -p $(@D) && rm -f $@
+	$(call short,AR,$@)$(LD) -r --whole-archive -o $(@D)/wse-pci.o $< && \
+		objcopy --strip-debug --wildcard \
+			--keep-global-symbol='wse_pci_*' $(@D)/wse-pci.o && \
+		$(AR) rcsD $@ $(@D)/wse-pci.o && rm $(@D)/wse-pci.o
+$(B)/install/libwse-pci.pc: hw/pci/libwse-pci.pc.in hw/pci/build.mk uapi/wse/wse_release.h
+	@mkdir -p $(@D)
+	$(call short,GEN,$@)sed 's|@version@|$(LIBWSE_VERSION)|; s|@prefix@|/usr/local|' $< > $@
+# of this tree: PKG_CONFIG_PATH=build
+$(B)/libwse-pci.pc: $(B)/install/libwse-pci.pc
+	$(call short,GEN,$@)sed -e 's|^prefix=.*|prefix=$(CURDIR)|' \
+		-e 's|^libdir=.*|libdir=$(abspath $(<D))|' \
+		-e 's|^includedir=.*|includedir=$${prefix}/hw/pci|' $< > $@
+
 # the example, which is also what the library's test talks to
 $(eval $(call c_program,hw/pci/adder,hw/pci/examples/adder.c,$(PCI_LIB),,$(PCI_ASAN)))
+CFLAGS_hw/pci/examples := -Ihw/pci # it includes the header as a program outside does
 PCI_TEST := $(addprefix hw/pci/tests/,test_adder.c vu_client.c)
 $(eval $(call c_program,hw/pci/tests/test_adder,$(PCI_TEST),$(PCI_LIB)))
 
-ALL += $(B)/hw/pci/adder $(B)/asan/hw/pci/adder $(B)/hw/pci/tests/test_adder
+ALL += $(B)/install/libwse-pci.a $(B)/libwse-pci.pc \
+	$(B)/hw/pci/adder $(B)/asan/hw/pci/adder $(B)/hw/pci/tests/test_adder
 SUITES += "$(B)/hw/pci/tests/test_adder $(B)/hw/pci/adder" \
 	"$(B)/hw/pci/tests/test_adder $(B)/asan/hw/pci/adder"
-BESIDE += --beside hw/pci/tests/test-guest
+BESIDE += --beside hw/pci/tests/test-guest --beside hw/pci/tests/test-outside

@@ -31,7 +31,7 @@ struct dma_range {
 	bool readable, writeable;
 };
 
-struct dma_map {
+struct wse_pci_dma {
 	pthread_mutex_t lock;
 	struct dma_range *ranges; /* sorted, disjoint */
 	size_t count, room;
@@ -52,7 +52,7 @@ static void on_sigbus(int sig)
 	raise(sig);
 }
 
-int dma_map_catch_sigbus(void)
+int wse_pci_dma_catch_sigbus(void)
 {
 	/* SA_NODEFER: siglongjmp leaves the handler without restoring the signal mask */
 	struct sigaction sa = {.sa_handler = on_sigbus, .sa_flags = SA_NODEFER};
@@ -60,9 +60,9 @@ int dma_map_catch_sigbus(void)
 	return sigaction(SIGBUS, &sa, NULL) ? -errno : 0;
 }
 
-int dma_map_create(struct dma_map **out)
+int wse_pci_dma_create(struct wse_pci_dma **out)
 {
-	struct dma_map *d = calloc(1, sizeof(*d));
+	struct wse_pci_dma *d = calloc(1, sizeof(*d));
 
 	if (!d)
 		return -ENOMEM;
@@ -71,7 +71,7 @@ int dma_map_create(struct dma_map **out)
 	return 0;
 }
 
-void dma_map_destroy(struct dma_map *d)
+void wse_pci_dma_destroy(struct wse_pci_dma *d)
 {
 	if (!d)
 		return;
@@ -81,7 +81,7 @@ void dma_map_destroy(struct dma_map *d)
 	free(d);
 }
 
-static void file_put(struct dma_map *d, struct dma_file *f)
+static void file_put(struct wse_pci_dma *d, struct dma_file *f)
 {
 	if (!f || --f->users)
 		return;
@@ -95,7 +95,8 @@ static void file_put(struct dma_map *d, struct dma_file *f)
 	free(f);
 }
 
-static int file_get(struct dma_map *d, int fd, uint64_t need, bool writeable, struct dma_file **out)
+static int file_get(struct wse_pci_dma *d, int fd, uint64_t need, bool writeable,
+		    struct dma_file **out)
 {
 	struct dma_file *f;
 	struct stat st;
@@ -134,7 +135,7 @@ static int file_get(struct dma_map *d, int fd, uint64_t need, bool writeable, st
 }
 
 /* Index of the first range that ends at or behind iova. */
-static size_t find(const struct dma_map *d, uint64_t iova)
+static size_t find(const struct wse_pci_dma *d, uint64_t iova)
 {
 	size_t lo = 0, hi = d->count;
 
@@ -149,7 +150,7 @@ static size_t find(const struct dma_map *d, uint64_t iova)
 	return lo;
 }
 
-static int insert(struct dma_map *d, size_t at, const struct dma_range *r)
+static int insert(struct wse_pci_dma *d, size_t at, const struct dma_range *r)
 {
 	if (d->count == d->room) {
 		size_t room = d->room ? 2 * d->room : 64;
@@ -166,7 +167,7 @@ static int insert(struct dma_map *d, size_t at, const struct dma_range *r)
 	return 0;
 }
 
-int dma_map_add(struct dma_map *d, int fd, uint64_t fd_offset, uint64_t iova, uint64_t size,
+int dma_map_add(struct wse_pci_dma *d, int fd, uint64_t fd_offset, uint64_t iova, uint64_t size,
 		bool readable, bool writeable)
 {
 	struct dma_range r = {
@@ -198,7 +199,7 @@ int dma_map_add(struct dma_map *d, int fd, uint64_t fd_offset, uint64_t iova, ui
 	return err;
 }
 
-int dma_map_remove(struct dma_map *d, uint64_t iova, uint64_t size)
+int dma_map_remove(struct wse_pci_dma *d, uint64_t iova, uint64_t size)
 {
 	uint64_t last = iova + (size - 1);
 	size_t from, to;
@@ -243,7 +244,7 @@ out:
 	return err;
 }
 
-void dma_map_clear(struct dma_map *d)
+void dma_map_clear(struct wse_pci_dma *d)
 {
 	pthread_mutex_lock(&d->lock);
 	for (size_t i = 0; i < d->count; i++)
@@ -252,7 +253,7 @@ void dma_map_clear(struct dma_map *d)
 	pthread_mutex_unlock(&d->lock);
 }
 
-bool dma_map_shared(struct dma_map *d)
+bool wse_pci_dma_shared(struct wse_pci_dma *d)
 {
 	bool shared = false;
 
@@ -263,13 +264,13 @@ bool dma_map_shared(struct dma_map *d)
 	return shared;
 }
 
-static bool covers(const struct dma_map *d, size_t i, uint64_t iova)
+static bool covers(const struct wse_pci_dma *d, size_t i, uint64_t iova)
 {
 	return i < d->count && d->ranges[i].first <= iova && iova <= d->ranges[i].last;
 }
 
 /* Whether all of it is mapped. Gives the index of the first range. */
-static bool reachable(struct dma_map *d, uint64_t iova, size_t len, bool write, size_t *first)
+static bool reachable(struct wse_pci_dma *d, uint64_t iova, size_t len, bool write, size_t *first)
 {
 	size_t i = covers(d, d->hint, iova) ? d->hint : find(d, iova);
 
@@ -296,8 +297,8 @@ static bool reachable(struct dma_map *d, uint64_t iova, size_t len, bool write, 
 }
 
 /* Never inlined: its variables change while the jump buffer of the caller is live. */
-static __attribute__((noinline)) void copy(struct dma_map *d, size_t i, uint64_t iova, char *buf,
-					   size_t len, bool write)
+static __attribute__((noinline)) void copy(struct wse_pci_dma *d, size_t i, uint64_t iova,
+					   char *buf, size_t len, bool write)
 {
 	for (; len; i++) {
 		const struct dma_range *r = &d->ranges[i];
@@ -315,7 +316,7 @@ static __attribute__((noinline)) void copy(struct dma_map *d, size_t i, uint64_t
 	}
 }
 
-static int guarded_copy(struct dma_map *d, size_t i, uint64_t iova, char *buf, size_t len,
+static int guarded_copy(struct wse_pci_dma *d, size_t i, uint64_t iova, char *buf, size_t len,
 			bool write)
 {
 	sigjmp_buf escape;
@@ -330,7 +331,7 @@ static int guarded_copy(struct dma_map *d, size_t i, uint64_t iova, char *buf, s
 	return 0;
 }
 
-static int access_guest(struct dma_map *d, uint64_t iova, char *buf, size_t len, bool write)
+static int access_guest(struct wse_pci_dma *d, uint64_t iova, char *buf, size_t len, bool write)
 {
 	int err = -EFAULT;
 	size_t first;
@@ -344,12 +345,12 @@ static int access_guest(struct dma_map *d, uint64_t iova, char *buf, size_t len,
 	return err;
 }
 
-int dma_map_read(struct dma_map *d, uint64_t iova, void *buf, size_t len)
+int wse_pci_dma_read(struct wse_pci_dma *d, uint64_t iova, void *buf, size_t len)
 {
 	return access_guest(d, iova, buf, len, false);
 }
 
-int dma_map_write(struct dma_map *d, uint64_t iova, const void *buf, size_t len)
+int wse_pci_dma_write(struct wse_pci_dma *d, uint64_t iova, const void *buf, size_t len)
 {
 	return access_guest(d, iova, (char *)buf, len, true);
 }

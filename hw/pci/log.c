@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-#include "log.h"
+#include "wse_pci.h"
 
 #include <stdarg.h>
 #include <time.h>
 
 #define LINES_PER_SECOND 50
 
-void pci_log_init(struct pci_log *log, FILE *out, const char *who)
+void wse_pci_log_init(struct wse_pci_log *log, FILE *out, const char *who)
 {
-	*log = (struct pci_log){.out = out, .who = who};
+	*log = (struct wse_pci_log){.out = out, .who = who};
 	pthread_mutex_init(&log->lock, NULL);
 }
 
-void pci_logf(struct pci_log *log, const char *fmt, ...)
+void wse_pci_logf(struct wse_pci_log *log, const char *fmt, ...)
 {
 	struct timespec now;
 	va_list ap;

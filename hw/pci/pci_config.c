@@ -21,7 +21,7 @@ static uint16_t get16(const struct pci_config *c, uint32_t at)
 	return (uint16_t)(c->byte[at] | c->byte[at + 1] << 8);
 }
 
-static void init_header(struct pci_config *c, const struct pci_id *id)
+static void init_header(struct pci_config *c, const struct wse_pci_id *id)
 {
 	uint8_t *b = c->byte, *w = c->wmask;
 
@@ -34,7 +34,7 @@ static void init_header(struct pci_config *c, const struct pci_id *id)
 	set(b, PCI_STATUS, PCI_STATUS_CAP_LIST, 2);
 	set(c->w1c, PCI_STATUS, 0xf900, 2);
 	set(b, PCI_REVISION_ID, id->revision, 1);
-	set(b, PCI_CLASS_PROG, id->class, 3);
+	set(b, PCI_CLASS_PROG, id->class_code, 3);
 	set(w, PCI_CACHE_LINE_SIZE, 0xff, 1);
 	set(b, PCI_BASE_ADDRESS_0, PCI_BASE_ADDRESS_MEM_TYPE_64, 4);
 	set(w, PCI_BASE_ADDRESS_0, ~(id->bar0_bytes - 1u), 4);
@@ -71,15 +71,15 @@ static void init_express(struct pci_config *c)
 	set(b, CAP_EXP + PCI_EXP_LNKCTL2, PCI_EXP_LNKCTL2_TLS_8_0GT, 2);
 }
 
-bool pci_id_valid(const struct pci_id *id)
+bool wse_pci_id_valid(const struct wse_pci_id *id)
 {
 	uint32_t bytes = id->bar0_bytes;
 
 	return bytes >= 4096 && !(bytes & (bytes - 1)) && id->vectors &&
-	       id->vectors <= PCI_VECTORS_MAX && id->class <= 0xffffff;
+	       id->vectors <= WSE_PCI_VECTORS_MAX && id->class_code <= 0xffffff;
 }
 
-void pci_config_init(struct pci_config *c, const struct pci_id *id)
+void pci_config_init(struct pci_config *c, const struct wse_pci_id *id)
 {
 	uint8_t *b = c->byte, *w = c->wmask;
 

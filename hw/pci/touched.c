@@ -29,13 +29,14 @@ bool touched_spins(struct touched *t, uint32_t offset, uint64_t limit)
 	return ++t->spin == limit;
 }
 
-void touched_report(struct touched *t, struct pci_log *log)
+void touched_report(struct touched *t, struct wse_pci_log *log)
 {
 	for (unsigned int i = 0; i < t->count; i++)
-		pci_logf(log, "no register at 0x%x: %llu reads, %llu writes", t->reg[i].offset,
-			 (unsigned long long)t->reg[i].reads, (unsigned long long)t->reg[i].writes);
+		wse_pci_logf(log, "no register at 0x%x: %llu reads, %llu writes", t->reg[i].offset,
+			     (unsigned long long)t->reg[i].reads,
+			     (unsigned long long)t->reg[i].writes);
 	if (t->more)
-		pci_logf(log, "%llu accesses of more registers that are not there",
-			 (unsigned long long)t->more);
+		wse_pci_logf(log, "%llu accesses of more registers that are not there",
+			     (unsigned long long)t->more);
 	memset(t, 0, sizeof(*t));
 }

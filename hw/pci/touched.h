@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "log.h"
+#include "wse_pci.h"
 
 #define TOUCHED_MAX 32u /* registers with a line of their own */
 
@@ -26,6 +26,6 @@ void touched_unknown(struct touched *t, uint32_t offset, bool write);
 /* A read: true when it is the limit-th of this register with nothing between. limit 0: never. */
 bool touched_spins(struct touched *t, uint32_t offset, uint64_t limit);
 /* Logs a line for each register, in the order of the first access, and forgets them. */
-void touched_report(struct touched *t, struct pci_log *log);
+void touched_report(struct touched *t, struct wse_pci_log *log);
 
 #endif /* PCI_TOUCHED_H */

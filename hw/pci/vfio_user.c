@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #define _GNU_SOURCE /* accept4 */
-#include "vfio_user.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -13,29 +12,30 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "dma_map.h"
 #include "pci_config.h"
 #include "touched.h"
 #include "vu_socket.h"
 
-struct vu_server {
+struct wse_pci_server {
 	int listen_fd, client_fd, stop_fd;
 	char *path;
 	struct stat st; /* of the bound socket: so that this server removes no other's */
-	struct dma_map *dma;
-	struct pci_log *log;
-	struct pci_id id;
-	const struct vu_device_ops *ops;
+	struct wse_pci_dma *dma;
+	struct wse_pci_log *log;
+	struct wse_pci_id id;
+	const struct wse_pci_ops *ops;
 	void *dev;
 	bool greeted; /* VERSION has been exchanged */
 
 	/*
 	 * Configuration space and interrupts: this thread writes them, the model's thread reads
-	 * them in vu_irq().
+	 * them in wse_pci_irq().
 	 */
 	pthread_mutex_t irq_lock;
 	struct pci_config config;
-	int eventfd[PCI_VECTORS_MAX]; /* -1: none */
-	uint32_t masked, pending;     /* bit per vector */
+	int eventfd[WSE_PCI_VECTORS_MAX]; /* -1: none */
+	uint32_t masked, pending;	  /* bit per vector */
 
 	uint8_t bar4[PCI_BAR4_BYTES]; /* MSI-X table: plain memory, since the client emulates it */
 	struct touched touched;
@@ -64,7 +64,7 @@ static int raise_eventfd(int fd)
 }
 
 /* Signals pending interrupts that are not masked. Called with irq_lock held. */
-static void deliver(struct vu_server *s)
+static void deliver(struct wse_pci_server *s)
 {
 	uint32_t due = s->pending & ~s->masked;
 	int err;
@@ -81,14 +81,14 @@ static void deliver(struct vu_server *s)
 		s->pending &= ~(1u << v);
 		err = raise_eventfd(s->eventfd[v]);
 		if (err)
-			pci_logf(s->log, "interrupt of vector %u: its eventfd refuses (%s)", v,
-				 strerror(-err));
+			wse_pci_logf(s->log, "interrupt of vector %u: its eventfd refuses (%s)", v,
+				     strerror(-err));
 	}
 }
 
-void vu_irq(void *server, unsigned int vector)
+void wse_pci_irq(void *server, unsigned int vector)
 {
-	struct vu_server *s = server;
+	struct wse_pci_server *s = server;
 
 	if (vector >= s->id.vectors)
 		return;
@@ -98,7 +98,7 @@ void vu_irq(void *server, unsigned int vector)
 	pthread_mutex_unlock(&s->irq_lock);
 }
 
-static void set_eventfd(struct vu_server *s, unsigned int v, int fd)
+static void set_eventfd(struct wse_pci_server *s, unsigned int v, int fd)
 {
 	if (s->eventfd[v] >= 0)
 		close(s->eventfd[v]);
@@ -116,7 +116,7 @@ static bool is_eventfd(int fd)
 	return !fstat(fd, &st) && !(st.st_mode & S_IFMT);
 }
 
-static int set_irqs(struct vu_server *s, struct vu_msg *m)
+static int set_irqs(struct wse_pci_server *s, struct vu_msg *m)
 {
 	struct vu_irq_set q;
 	uint32_t bits = 0;
@@ -177,13 +177,13 @@ static int set_irqs(struct vu_server *s, struct vu_msg *m)
 
 /* --- the function: reset, configuration space, BARs --- */
 
-static void tell_master(struct vu_server *s, bool on)
+static void tell_master(struct wse_pci_server *s, bool on)
 {
 	if (s->ops->bus_master)
 		s->ops->bus_master(s->dev, on);
 }
 
-static void function_reset(struct vu_server *s)
+static void function_reset(struct wse_pci_server *s)
 {
 	tell_master(s, false);
 	s->ops->reset(s->dev);
@@ -195,7 +195,7 @@ static void function_reset(struct vu_server *s)
 	memset(s->bar4, 0, sizeof(s->bar4));
 }
 
-static void config_write(struct vu_server *s, uint32_t offset, const void *data, uint32_t len)
+static void config_write(struct wse_pci_server *s, uint32_t offset, const void *data, uint32_t len)
 {
 	bool flr, master;
 
@@ -205,14 +205,14 @@ static void config_write(struct vu_server *s, uint32_t offset, const void *data,
 	deliver(s);
 	pthread_mutex_unlock(&s->irq_lock);
 	if (flr) {
-		pci_logf(s->log, "function-level reset");
+		wse_pci_logf(s->log, "function-level reset");
 		function_reset(s);
 	} else {
 		tell_master(s, master);
 	}
 }
 
-static uint64_t region_size(const struct vu_server *s, uint32_t region)
+static uint64_t region_size(const struct wse_pci_server *s, uint32_t region)
 {
 	switch (region) {
 	case VU_REGION_BAR0:
@@ -226,7 +226,8 @@ static uint64_t region_size(const struct vu_server *s, uint32_t region)
 	}
 }
 
-static bool region_fits(const struct vu_server *s, uint32_t region, uint64_t offset, uint32_t count)
+static bool region_fits(const struct wse_pci_server *s, uint32_t region, uint64_t offset,
+			uint32_t count)
 {
 	uint64_t size = region < VU_NREGIONS ? region_size(s, region) : 0;
 
@@ -241,19 +242,19 @@ static bool bar0_access(uint64_t offset, uint32_t count)
 }
 
 /* Before an access of BAR0. */
-static void note_access(struct vu_server *s, uint32_t offset, bool write)
+static void note_access(struct wse_pci_server *s, uint32_t offset, bool write)
 {
 	const char *name = s->ops->name ? s->ops->name(s->dev, offset) : NULL;
 
 	if (s->ops->name && !name)
 		touched_unknown(&s->touched, offset, write);
 	if (!write && touched_spins(&s->touched, offset, s->spin_limit))
-		pci_logf(s->log, "the client spins: %llu reads of register 0x%x%s%s",
-			 (unsigned long long)s->spin_limit, offset, name ? " " : "",
-			 name ? name : "");
+		wse_pci_logf(s->log, "the client spins: %llu reads of register 0x%x%s%s",
+			     (unsigned long long)s->spin_limit, offset, name ? " " : "",
+			     name ? name : "");
 }
 
-static void region_read(struct vu_server *s, uint32_t region, uint64_t offset, void *data,
+static void region_read(struct wse_pci_server *s, uint32_t region, uint64_t offset, void *data,
 			uint32_t n)
 {
 	uint32_t v;
@@ -272,8 +273,8 @@ static void region_read(struct vu_server *s, uint32_t region, uint64_t offset, v
 	}
 }
 
-static void region_write(struct vu_server *s, uint32_t region, uint64_t offset, const void *data,
-			 uint32_t n)
+static void region_write(struct wse_pci_server *s, uint32_t region, uint64_t offset,
+			 const void *data, uint32_t n)
 {
 	uint32_t v;
 
@@ -292,7 +293,7 @@ static void region_write(struct vu_server *s, uint32_t region, uint64_t offset, 
 
 /* --- commands: each takes m->body and leaves its reply there, *len bytes --- */
 
-static int cmd_version(struct vu_server *s, struct vu_msg *m, uint32_t *len)
+static int cmd_version(struct wse_pci_server *s, struct vu_msg *m, uint32_t *len)
 {
 	struct vu_version v;
 	char json[128];
@@ -303,8 +304,8 @@ static int cmd_version(struct vu_server *s, struct vu_msg *m, uint32_t *len)
 		return -EINVAL;
 	memcpy(&v, m->body, sizeof(v));
 	if (v.major != 0) {
-		pci_logf(s->log, "client speaks vfio-user %u.%u, this server 0.0", v.major,
-			 v.minor);
+		wse_pci_logf(s->log, "client speaks vfio-user %u.%u, this server 0.0", v.major,
+			     v.minor);
 		return -EINVAL;
 	}
 	m->body[m->len < VU_MAX_BODY ? m->len : VU_MAX_BODY - 1] = 0;
@@ -323,7 +324,7 @@ static int cmd_version(struct vu_server *s, struct vu_msg *m, uint32_t *len)
 	return 0;
 }
 
-static int cmd_dma_map(struct vu_server *s, struct vu_msg *m)
+static int cmd_dma_map(struct wse_pci_server *s, struct vu_msg *m)
 {
 	struct vu_dma_map q;
 	int err;
@@ -334,12 +335,13 @@ static int cmd_dma_map(struct vu_server *s, struct vu_msg *m)
 	err = dma_map_add(s->dma, m->nfds ? m->fd[0] : -1, q.offset, q.iova, q.size,
 			  q.flags & VU_DMA_READABLE, q.flags & VU_DMA_WRITEABLE);
 	if (err)
-		pci_logf(s->log, "cannot map iova=0x%llx len=0x%llx: %s",
-			 (unsigned long long)q.iova, (unsigned long long)q.size, strerror(-err));
+		wse_pci_logf(s->log, "cannot map iova=0x%llx len=0x%llx: %s",
+			     (unsigned long long)q.iova, (unsigned long long)q.size,
+			     strerror(-err));
 	return err;
 }
 
-static int cmd_dma_unmap(struct vu_server *s, struct vu_msg *m, uint32_t *len)
+static int cmd_dma_unmap(struct wse_pci_server *s, struct vu_msg *m, uint32_t *len)
 {
 	struct vu_dma_unmap q;
 
@@ -368,7 +370,7 @@ static int cmd_get_info(struct vu_msg *m, uint32_t *len)
 	return 0;
 }
 
-static int cmd_region_info(const struct vu_server *s, struct vu_msg *m, uint32_t *len)
+static int cmd_region_info(const struct wse_pci_server *s, struct vu_msg *m, uint32_t *len)
 {
 	struct vu_region_info r;
 
@@ -386,7 +388,7 @@ static int cmd_region_info(const struct vu_server *s, struct vu_msg *m, uint32_t
 	return 0;
 }
 
-static int cmd_irq_info(const struct vu_server *s, struct vu_msg *m, uint32_t *len)
+static int cmd_irq_info(const struct wse_pci_server *s, struct vu_msg *m, uint32_t *len)
 {
 	struct vu_irq_info r;
 
@@ -407,7 +409,7 @@ static int cmd_irq_info(const struct vu_server *s, struct vu_msg *m, uint32_t *l
 	return 0;
 }
 
-static int cmd_read(struct vu_server *s, struct vu_msg *m, uint32_t *len)
+static int cmd_read(struct wse_pci_server *s, struct vu_msg *m, uint32_t *len)
 {
 	struct vu_region_rw q;
 
@@ -421,7 +423,7 @@ static int cmd_read(struct vu_server *s, struct vu_msg *m, uint32_t *len)
 	return 0;
 }
 
-static int cmd_write(struct vu_server *s, struct vu_msg *m, uint32_t *len)
+static int cmd_write(struct wse_pci_server *s, struct vu_msg *m, uint32_t *len)
 {
 	struct vu_region_rw q;
 
@@ -435,7 +437,7 @@ static int cmd_write(struct vu_server *s, struct vu_msg *m, uint32_t *len)
 	return 0;
 }
 
-static int cmd_write_multi(struct vu_server *s, struct vu_msg *m, uint32_t *len)
+static int cmd_write_multi(struct wse_pci_server *s, struct vu_msg *m, uint32_t *len)
 {
 	struct vu_write_one w;
 	uint64_t n;
@@ -455,7 +457,7 @@ static int cmd_write_multi(struct vu_server *s, struct vu_msg *m, uint32_t *len)
 	return 0;
 }
 
-static int dispatch(struct vu_server *s, struct vu_msg *m, uint32_t *len)
+static int dispatch(struct wse_pci_server *s, struct vu_msg *m, uint32_t *len)
 {
 	if (m->hdr.cmd == VU_VERSION)
 		return s->greeted ? -EINVAL : cmd_version(s, m, len);
@@ -492,7 +494,7 @@ static int dispatch(struct vu_server *s, struct vu_msg *m, uint32_t *len)
 
 /* --- clients --- */
 
-static int serve_client(struct vu_server *s)
+static int serve_client(struct wse_pci_server *s)
 {
 	struct vu_msg *m = &s->msg;
 	int err;
@@ -508,8 +510,8 @@ static int serve_client(struct vu_server *s)
 
 		vu_close_fds(m);
 		if (res)
-			pci_logf(s->log, "message %u (command %u, %u bytes) refused: %s", m->hdr.id,
-				 m->hdr.cmd, m->hdr.size, strerror(-res));
+			wse_pci_logf(s->log, "message %u (command %u, %u bytes) refused: %s",
+				     m->hdr.id, m->hdr.cmd, m->hdr.size, strerror(-res));
 		if (m->hdr.flags & VU_NO_REPLY)
 			continue;
 		if (res)
@@ -525,7 +527,7 @@ static int serve_client(struct vu_server *s)
 }
 
 /* Restores the state after power-on, whatever earlier clients did. */
-static void forget_client(struct vu_server *s)
+static void forget_client(struct wse_pci_server *s)
 {
 	function_reset(s);
 	dma_map_clear(s->dma);
@@ -537,7 +539,7 @@ static void forget_client(struct vu_server *s)
 	touched_report(&s->touched, s->log);
 }
 
-int vu_ready(struct vu_server *s, int fd)
+int wse_pci_ready(struct wse_pci_server *s, int fd)
 {
 	char line[160];
 	int n = snprintf(line, sizeof(line), "ready %s\n", s->path);
@@ -548,12 +550,12 @@ int vu_ready(struct vu_server *s, int fd)
 	return err;
 }
 
-void vu_watch_spin(struct vu_server *s, uint64_t reads)
+void wse_pci_watch_spin(struct wse_pci_server *s, uint64_t reads)
 {
 	s->spin_limit = reads;
 }
 
-int vu_serve(struct vu_server *s, const struct vu_device_ops *ops, void *dev, int stop_fd)
+int wse_pci_serve(struct wse_pci_server *s, const struct wse_pci_ops *ops, void *dev, int stop_fd)
 {
 	s->ops = ops;
 	s->dev = dev;
@@ -574,26 +576,26 @@ int vu_serve(struct vu_server *s, const struct vu_device_ops *ops, void *dev, in
 		s->client_fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC);
 		if (s->client_fd < 0)
 			continue;
-		pci_logf(s->log, "client connected");
+		wse_pci_logf(s->log, "client connected");
 		err = serve_client(s);
 		close(s->client_fd);
 		forget_client(s);
 		if (err == -EINTR)
 			return 0;
-		pci_logf(s->log, "client gone%s%s", err == -EPIPE ? "" : ": ",
-			 err == -EPIPE	  ? ""
-			 : err == -EPROTO ? "bad message"
-					  : strerror(-err));
+		wse_pci_logf(s->log, "client gone%s%s", err == -EPIPE ? "" : ": ",
+			     err == -EPIPE    ? ""
+			     : err == -EPROTO ? "bad message"
+					      : strerror(-err));
 	}
 }
 
-int vu_create(const char *path, const struct pci_id *id, struct dma_map *dma, struct pci_log *log,
-	      struct vu_server **out)
+int wse_pci_create(const char *path, const struct wse_pci_id *id, struct wse_pci_dma *dma,
+		   struct wse_pci_log *log, struct wse_pci_server **out)
 {
-	struct vu_server *s;
+	struct wse_pci_server *s;
 	int err = -ENOMEM;
 
-	if (!pci_id_valid(id))
+	if (!wse_pci_id_valid(id))
 		return -EINVAL;
 	s = calloc(1, sizeof(*s));
 	if (!s)
@@ -609,7 +611,7 @@ int vu_create(const char *path, const struct pci_id *id, struct dma_map *dma, st
 		goto fail;
 	stat(path, &s->st);
 	pthread_mutex_init(&s->irq_lock, NULL);
-	for (unsigned int v = 0; v < PCI_VECTORS_MAX; v++)
+	for (unsigned int v = 0; v < WSE_PCI_VECTORS_MAX; v++)
 		s->eventfd[v] = -1;
 	pci_config_init(&s->config, &s->id);
 	*out = s;
@@ -621,7 +623,7 @@ fail:
 	return err;
 }
 
-void vu_destroy(struct vu_server *s)
+void wse_pci_destroy(struct wse_pci_server *s)
 {
 	struct stat st;
 

@@ -20,7 +20,7 @@ struct vu_msg {
 	int fds_lost; /* number of descriptors that did not fit */
 };
 
-/* See vfio_user.h for the errors. *path is bound and listens. */
+/* See wse_pci.h for the errors. *path is bound and listens. */
 int vu_listen(const char *path, int *fd);
 
 /*

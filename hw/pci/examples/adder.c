@@ -14,21 +14,21 @@
 #include <string.h>
 #include <sys/signalfd.h>
 
-#include "pci/vfio_user.h"
+#include <wse_pci.h>
 
 #define ADDER_MAX 65536u /* words: the guest stands still while they are added */
 
 struct adder {
-	struct dma_map *dma;
-	struct vu_server *server;
+	struct wse_pci_dma *dma;
+	struct wse_pci_server *server;
 	uint32_t address[2], count, sum, status;
 	bool master;
 };
 
-static const struct pci_id id = {
+static const struct wse_pci_id id = {
 	.vendor = 0x1234, /* no vendor's */
 	.device = 0xadd1,
-	.class = 0xff0000,
+	.class_code = 0xff0000,
 	.bar0_bytes = 4096,
 	.vectors = 1,
 };
@@ -42,12 +42,12 @@ static void add(struct adder *a)
 	a->status = a->master && a->count <= ADDER_MAX ? 1 : 2;
 	for (uint32_t left = a->count; left && a->status == 1; left -= n, iova += 4ull * n) {
 		n = left < 256 ? left : 256;
-		if (dma_map_read(a->dma, iova, word, 4ul * n))
+		if (wse_pci_dma_read(a->dma, iova, word, 4ul * n))
 			a->status = 2;
 		for (uint32_t i = 0; i < n && a->status == 1; i++)
 			a->sum += word[i];
 	}
-	vu_irq(a->server, 0);
+	wse_pci_irq(a->server, 0);
 }
 
 static uint32_t adder_read(void *dev, uint32_t offset)
@@ -92,7 +92,7 @@ static void adder_master(void *dev, bool on)
 	((struct adder *)dev)->master = on;
 }
 
-static const struct vu_device_ops ops = {
+static const struct wse_pci_ops ops = {
 	.read32 = adder_read,
 	.write32 = adder_write,
 	.reset = adder_reset,
@@ -103,7 +103,7 @@ static const struct vu_device_ops ops = {
 int main(int argc, char **argv)
 {
 	struct adder a = {0};
-	struct pci_log log;
+	struct wse_pci_log log;
 	sigset_t stop;
 	int err;
 
@@ -111,26 +111,26 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: adder SOCKET [READY-FD]\n");
 		return 2;
 	}
-	pci_log_init(&log, stderr, "adder");
+	wse_pci_log_init(&log, stderr, "adder");
 	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(&stop);
 	sigaddset(&stop, SIGTERM);
 	sigaddset(&stop, SIGINT);
 	sigprocmask(SIG_BLOCK, &stop, NULL);
-	err = dma_map_catch_sigbus();
+	err = wse_pci_dma_catch_sigbus();
 	if (!err)
-		err = dma_map_create(&a.dma);
+		err = wse_pci_dma_create(&a.dma);
 	if (!err)
-		err = vu_create(argv[1], &id, a.dma, &log, &a.server);
+		err = wse_pci_create(argv[1], &id, a.dma, &log, &a.server);
 	if (!err)
-		vu_watch_spin(a.server, 10000);
+		wse_pci_watch_spin(a.server, 10000);
 	if (!err && argc > 2)
-		err = vu_ready(a.server, atoi(argv[2]));
+		err = wse_pci_ready(a.server, atoi(argv[2]));
 	if (!err)
-		err = vu_serve(a.server, &ops, &a, signalfd(-1, &stop, SFD_CLOEXEC));
+		err = wse_pci_serve(a.server, &ops, &a, signalfd(-1, &stop, SFD_CLOEXEC));
 	if (err)
 		fprintf(stderr, "adder: %s: %s\n", argv[1], strerror(-err));
-	vu_destroy(a.server);
-	dma_map_destroy(a.dma);
+	wse_pci_destroy(a.server);
+	wse_pci_dma_destroy(a.dma);
 	return err ? 1 : 0;
 }

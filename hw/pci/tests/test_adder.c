@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "pci/pci_config.h"
+#include "pci/wse_pci.h"
 #include "pci/tests/vu_client.h"
 #include "tap.h"
 
@@ -48,7 +48,7 @@ static uint32_t add(struct vu_client *c, uint64_t iova, uint32_t count, uint32_t
 
 static void test_identity(void)
 {
-	struct pci_id good = {.bar0_bytes = 4096, .vectors = 1}, bad[6];
+	struct wse_pci_id good = {.bar0_bytes = 4096, .vectors = 1}, bad[6];
 
 	for (int i = 0; i < 6; i++)
 		bad[i] = good;
@@ -56,11 +56,11 @@ static void test_identity(void)
 	bad[1].bar0_bytes = 12288;
 	bad[2].bar0_bytes = 0;
 	bad[3].vectors = 0;
-	bad[4].vectors = PCI_VECTORS_MAX + 1;
-	bad[5].class = 0x1000000;
-	ok(pci_id_valid(&good), "a function with the least BAR and one vector");
+	bad[4].vectors = WSE_PCI_VECTORS_MAX + 1;
+	bad[5].class_code = 0x1000000;
+	ok(wse_pci_id_valid(&good), "a function with the least BAR and one vector");
 	for (int i = 0; i < 6; i++)
-		ok(!pci_id_valid(&bad[i]), "an impossible one, %d, is refused", i);
+		ok(!wse_pci_id_valid(&bad[i]), "an impossible one, %d, is refused", i);
 }
 
 static void test_adder(struct vu_client *c)
