@@ -17,6 +17,7 @@ ioctls: ## the page uapi/ioctls.md from the comments of uapi/drm/wse_accel.h
 	mv $(B)/ioctls.new uapi/ioctls.md
 regs: $(REGS_GEN) ## regenerate headers, SystemVerilog package and page from uapi/wse/wse.regs
 	$(call gen_regs,c,$(REGS))
+	$(call gen_regs,names,uapi/wse/gen/wse_reg_names.h)
 	$(call gen_regs,sv,hw/rtl/wse_regs_pkg.sv)
 	$(call gen_regs,md,hw/doc/registers.md)
 

@@ -47,6 +47,7 @@ void emu_destroy(struct emu *e);
  */
 int emu_debug(struct emu *e, const char *where, const char *program);
 
+const char *emu_reg_name(uint32_t offset); /* of BAR0, as wse.regs has it; NULL: there is none */
 uint32_t emu_read32(struct emu *e, uint32_t offset);		  /* after all earlier writes */
 void emu_write32(struct emu *e, uint32_t offset, uint32_t value); /* posted */
 void emu_reset(struct emu *e);					  /* function-level */

@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <getopt.h>
+#include <pthread.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -70,7 +71,14 @@ static void wafer_master(void *dev, bool on)
 	emu_bus_master(dev, on);
 }
 
+static const char *wafer_name(void *dev, uint32_t offset)
+{
+	(void)dev;
+	return emu_reg_name(offset);
+}
+
 static const struct wse_pci_ops wafer_ops = {
+	.name = wafer_name,
 	.read32 = wafer_read,
 	.write32 = wafer_write,
 	.reset = wafer_reset,
@@ -267,6 +275,19 @@ static void say_socket_error(const char *path, int err)
 		fprintf(stderr, "wse-emu: cannot listen on %s: %s\n", path, strerror(-err));
 }
 
+/* SIGUSR1: what the client has touched that is not there. All threads block it. */
+static void *reporter(void *server)
+{
+	sigset_t set;
+	int sig;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	while (!sigwait(&set, &sig))
+		wse_pci_report(server);
+	return NULL;
+}
+
 /*
  * Runs before any thread starts: all inherit the mask, so that only the descriptor reports these.
  * SIGPIPE: when the reader of the log leaves, the device continues.
@@ -280,8 +301,10 @@ static int stop_signals(void)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGUSR1); /* reporter() */
 	if (sigprocmask(SIG_BLOCK, &set, NULL))
 		return -errno;
+	sigdelset(&set, SIGUSR1);
 	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
@@ -308,6 +331,8 @@ int main(int argc, char **argv)
 	struct emu *emu = NULL;
 	struct wse_pci_log log;
 	struct options o;
+	bool reports = false;
+	pthread_t report;
 	int err, stop_fd;
 	FILE *out = stderr;
 
@@ -353,6 +378,12 @@ int main(int argc, char **argv)
 		goto out;
 	wse_pci_logf(&log, "%s %ux%u on %s", o.model, o.emu.model.rows, o.emu.model.cols, o.socket);
 	wse_pci_watch_spin(server, o.spin);
+	err = -pthread_create(&report, NULL, reporter, server);
+	if (err) {
+		fprintf(stderr, "wse-emu: cannot start: %s\n", strerror(-err));
+		goto out;
+	}
+	reports = true;
 	err = o.ready_fd >= 0 ? wse_pci_ready(server, o.ready_fd) : 0;
 	if (err) {
 		fprintf(stderr, "wse-emu: cannot write to --ready-fd %d: %s\n", o.ready_fd,
@@ -363,6 +394,10 @@ int main(int argc, char **argv)
 	if (err)
 		fprintf(stderr, "wse-emu: %s\n", strerror(-err));
 out:
+	if (reports) {
+		pthread_cancel(report);
+		pthread_join(report, NULL);
+	}
 	emu_destroy(emu);
 	wse_pci_destroy(server);
 	wse_pci_dma_destroy(dma);

@@ -537,6 +537,13 @@ static void forget_client(struct wse_pci_server *s)
 	pthread_mutex_unlock(&s->irq_lock);
 	s->greeted = false;
 	touched_report(&s->touched, s->log);
+	touched_clear(&s->touched);
+}
+
+void wse_pci_report(struct wse_pci_server *s)
+{
+	if (!touched_report(&s->touched, s->log))
+		wse_pci_logf(s->log, "no client is here that touched a register that is not there");
 }
 
 int wse_pci_ready(struct wse_pci_server *s, int fd)
@@ -611,6 +618,7 @@ int wse_pci_create(const char *path, const struct wse_pci_id *id, struct wse_pci
 		goto fail;
 	stat(path, &s->st);
 	pthread_mutex_init(&s->irq_lock, NULL);
+	pthread_mutex_init(&s->touched.lock, NULL);
 	for (unsigned int v = 0; v < WSE_PCI_VECTORS_MAX; v++)
 		s->eventfd[v] = -1;
 	pci_config_init(&s->config, &s->id);
@@ -635,6 +643,7 @@ void wse_pci_destroy(struct wse_pci_server *s)
 	for (unsigned int v = 0; v < s->id.vectors; v++)
 		set_eventfd(s, v, -1);
 	pthread_mutex_destroy(&s->irq_lock);
+	pthread_mutex_destroy(&s->touched.lock);
 	free(s->path);
 	free(s);
 }

@@ -131,6 +131,12 @@ int wse_pci_ready(struct wse_pci_server *s, int fd);
 void wse_pci_watch_spin(struct wse_pci_server *s, uint64_t reads);
 
 /*
+ * Logs now what name() makes the log say when the client has gone, or a line that there is nothing;
+ * any thread, while the server exists.
+ */
+void wse_pci_report(struct wse_pci_server *s);
+
+/*
  * Serves clients until stop_fd is readable (a signalfd, an eventfd, a pipe). 0 or -errno. The
  * caller ignores SIGPIPE.
  */

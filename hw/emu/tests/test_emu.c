@@ -572,6 +572,34 @@ static void test_unshared(void)
 	vu_client_close(&c);
 }
 
+/* Waits for a line of the log. */
+static bool comes(const char *text)
+{
+	for (int i = 0; i < 500 && !logged(text); i++)
+		usleep(10000);
+	return logged(text);
+}
+
+static void test_report(struct vu_client *c, pid_t pid)
+{
+	uint32_t last = WSE_DB_BASE + WSE_DB_STRIDE * WSE_MAX_QUEUES - 4;
+
+	kill(pid, SIGUSR1);
+	ok(comes("no client is here that touched a register that is not there"),
+	   "SIGUSR1: nothing is to report");
+	vu_client_reg(c, last);
+	vu_client_reg(c, WSE_REG_CNT_LINK_HI);
+	vu_client_reg(c, last + 4);
+	vu_client_reg(c, last + 4);
+	vu_client_post(c, 0x2c, 1);
+	vu_client_reg(c, WSE_REG_MAGIC);
+	kill(pid, SIGUSR1);
+	ok(comes("no register at 0x1048: 2 reads, 0 writes") &&
+		   comes("no register at 0x2c: 0 reads, 1 writes") &&
+		   !logged("no register at 0x1044") && !logged("no register at 0x144"),
+	   "SIGUSR1 with a client: the registers that are not there, and no other");
+}
+
 static void test_faults(void)
 {
 	static const char *const args[] = {"--fault", "irq:1,dma-write:2", "--spin", "100", NULL};
@@ -583,7 +611,9 @@ static void test_faults(void)
 	   "an injected lost interrupt");
 	for (int i = 0; i < 100; i++)
 		vu_client_reg(&c, WSE_REG_MAGIC);
-	ok(logged("the client spins: 100 reads of register 0x0"), "100 reads of MAGIC are logged");
+	ok(logged("the client spins: 100 reads of register 0x0 MAGIC"),
+	   "100 reads of MAGIC are logged");
+	test_report(&c, pid);
 	vu_admin_push(&c, &vu_nop);
 	ok(halts(&c) && vu_admin_complete(&c, 0, NULL) == -1,
 	   "an injected error of a completion's write halts the device");
