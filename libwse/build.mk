@@ -5,6 +5,7 @@ LIBWSE_VERSION := $(shell sed -n 's/^\#define WSE_RELEASE "\(.*\)"/\1/p' uapi/ws
 LIBWSE_DIRS := base device device/accel device/sim graph ops model exec memx swarmx input output \
 	num train
 LIBWSE_SRC := $(wildcard $(LIBWSE_DIRS:%=libwse/%/*.c))
+TOP_LIBS := -lncurses -ltinfo
 LIBWSE_LIBS := -ldrm -lyaml -lcrypto -ljson-c -lpcre2-8 -luring -ldl -pthread
 # paths of a build are compiled in, so that a tree works without being installed
 # what libwse.so exports is what include/wse declares
@@ -100,10 +101,14 @@ $(INSTALLED)/wse-info: $(patsubst %.c,$(B)/%.o,$(wildcard libwse/tools/*info*.c)
 	$(INSTALLED)/firmware.o $(LIBWSE)
 	$(call short,LINK,$@)$(call c_link,,-Wl$(comma)--start-group $(filter %.a,$^) \
 		-Wl$(comma)--end-group $(LIBWSE_LINK) -lpci)
+$(INSTALLED)/wse-top: $(patsubst %.c,$(B)/%.o,$(wildcard libwse/tools/wse-top*.c)) \
+	$(INSTALLED)/firmware.o $(LIBWSE)
+	$(call short,LINK,$@)$(call c_link,,-Wl$(comma)--start-group $(filter %.a,$^) \
+		-Wl$(comma)--end-group $(LIBWSE_LINK) $(TOP_LIBS))
 -include $(wildcard $(INSTALLED)/*.d)
 
-INSTALL_NEEDS := $(INSTALLED)/libwse.so $(INSTALLED)/wse-info $(INSTALLED)/wse-train \
-	$(INSTALLED)/libwse-pci.a $(INSTALLED)/libwse-pci.pc \
+INSTALL_NEEDS := $(INSTALLED)/libwse.so $(INSTALLED)/wse-info $(INSTALLED)/wse-top \
+	$(INSTALLED)/wse-train $(INSTALLED)/libwse-pci.a $(INSTALLED)/libwse-pci.pc \
 	$(INSTALLED)/libwse.pc $(FW)/wse-fw.bin $(FW_PROGRAMS) \
 	$(B)/wse-emu $(B)/wse-run $(MPI_PLUGIN) $(HDF5_PLUGIN)
 ALL += $(INSTALL_NEEDS)
@@ -119,6 +124,8 @@ uninstall: ## what `make install` put there
 
 # ---- tools and benches ----
 $(eval $(call c_program,wse-info,$(wildcard libwse/tools/*info*.c),$(LIBWSE),$(LIBWSE_LINK) -lpci))
+$(eval $(call c_program,wse-top,$(wildcard libwse/tools/wse-top*.c),$(LIBWSE),$(LIBWSE_LINK) \
+	$(TOP_LIBS)))
 $(eval $(call c_program,wse-train,$(TRAIN_SRC),$(LIBWSE),$(LIBWSE_LINK)))
 $(eval $(call c_program,wse-bench,$(wildcard libwse/bench/*.c) $(REF_SRC),$(LIBWSE),$(LIBWSE_LINK) \
 	-lopenblas))
@@ -163,8 +170,9 @@ wide: wide-tiles ## wide tiles of the RTL: cycles as recorded, planned against c
 wide-baseline: wide-tiles ## record the RTL's cycles on wide tiles in libwse/bench/wide.baseline
 	$(B)/wse-bench --wide --cycles > $(B)/wide.new && mv $(B)/wide.new $(WIDE_CYCLES)
 
-ALL += $(B)/libwse.a $(B)/libwse.so.1 $(B)/libwse.so $(B)/libwse.pc $(B)/wse-info $(B)/wse-train \
-	$(B)/wse-bench $(B)/gpt-ref-train $(B)/gpt-beside $(B)/gpt-shards $(B)/gpt-slice
+ALL += $(B)/libwse.a $(B)/libwse.so.1 $(B)/libwse.so $(B)/libwse.pc $(B)/wse-info $(B)/wse-top \
+	$(B)/wse-train $(B)/wse-bench $(B)/gpt-ref-train $(B)/gpt-beside $(B)/gpt-shards \
+	$(B)/gpt-slice
 
 # one reference for Python's ctypes: a test holds it against PyTorch
 $(B)/ref.so: $(patsubst %.c,$(B)/%.o,$(wildcard libwse/ref/decoder_*.c)) $(B)/libwse/num/num.o \
@@ -206,6 +214,9 @@ LDFLAGS_asan/libwse/tests/train/test-grad-file := $(LDFLAGS_libwse/tests/train/t
 # one asks the twin behind a session
 LDFLAGS_libwse/tests/train/test-tall := -Wl,--wrap=wse_device_open
 LDFLAGS_asan/libwse/tests/train/test-tall := $(LDFLAGS_libwse/tests/train/test-tall)
+# one reads the counters beside the trainer
+LDFLAGS_libwse/tests/train/test-live := $(LDFLAGS_libwse/tests/train/test-tall)
+LDFLAGS_asan/libwse/tests/train/test-live := $(LDFLAGS_libwse/tests/train/test-tall)
 # one cuts its submits into single commands
 LDFLAGS_libwse/tests/train/test-cycles := -Wl,--wrap=wse_submit,--wrap=wse_fence_destroy
 LDFLAGS_asan/libwse/tests/train/test-cycles := $(LDFLAGS_libwse/tests/train/test-cycles)
@@ -246,7 +257,7 @@ test-kills: $(B)/wse-train $(MPI_PLUGIN) ## ranks killed at 20 random moments; m
 	libwse/tests/train/test-kills
 SUITES += $(addprefix libwse/tests/device/,test-symbols test-guest) \
 	$(B)/libwse/tests/device/test-linear-so \
-	$(addprefix libwse/tests/train/,test-cli test-profile test-tokens test-hashes test-zoo \
-	test-zoo-decoders test-install test-decoder-torch)
+	$(addprefix libwse/tests/train/,test-cli test-profile test-top test-tokens test-hashes \
+	test-zoo test-zoo-decoders test-install test-decoder-torch)
 
 include libwse/python/build.mk

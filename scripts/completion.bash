@@ -25,4 +25,4 @@ _wse() { # PROGRAM CURRENT PREVIOUS
 	COMPREPLY=($(compgen -W "${words:-}" -- "$2"))
 }
 # no words: file names
-complete -o default -F _wse wse-train wse-info wse-bench wse-run wse-emu wse-lockstep
+complete -o default -F _wse wse-train wse-info wse-top wse-bench wse-run wse-emu wse-lockstep

@@ -190,6 +190,12 @@ int wse_sim_open(const char *text, const struct wse_uri *uri, struct wse_device 
  * who: a sentence's part that names the process which has the lease. -ENOENT: none that may be
  * seen.
  */
+struct wse_accel_use {
+	char who[90];	  /* as wse_accel_holder() says it */
+	uint64_t busy_ns; /* in which its queues had commands, added over all queues */
+};
+
+int wse_accel_use(const char *node, struct wse_accel_use *use);
 int wse_accel_holder(const char *node, char *who, size_t len);
 extern const struct wse_transport wse_accel_transport, wse_sim_transport;
 

@@ -24,6 +24,7 @@
 #include "ops/micro_batch.h"
 
 struct wse_exec;
+struct wse_device;
 
 /*
  * Called by run() in the worker's thread, or in a thread of the executor's own.
@@ -136,6 +137,9 @@ struct wse_exec_ops {
 	 * more. -ENOTSUP where the transport does not say when a command ran
 	 */
 	int (*record)(struct wse_exec *e, wse_record_fn fn, void *ctx);
+
+	/* optional (may be NULL): its device, to read counters of between two runs */
+	struct wse_device *(*device)(struct wse_exec *e);
 
 	void (*close)(struct wse_exec *e);
 };

@@ -624,6 +624,11 @@ static int wafer_record(struct wse_exec *e, wse_record_fn fn, void *ctx)
 	return 0;
 }
 
+static struct wse_device *wafer_device(struct wse_exec *e)
+{
+	return ((struct wafer *)e)->dev;
+}
+
 static void wafer_close(struct wse_exec *e)
 {
 	struct wafer *w = (struct wafer *)e;
@@ -651,6 +656,7 @@ static const struct wse_exec_ops wafer_ops = {
 	.wave = wafer_wave,
 	.cost = wafer_cost,
 	.record = wafer_record,
+	.device = wafer_device,
 	.close = wafer_close,
 };
 

@@ -450,6 +450,13 @@ int wse_swarm_record(const struct wse_swarm *s, uint32_t device, wse_record_fn f
 	return e->ops->record ? e->ops->record(e, fn, ctx) : -ENOTSUP;
 }
 
+struct wse_device *wse_swarm_device(const struct wse_swarm *s, uint32_t device)
+{
+	struct wse_exec *e = device < s->n && s->w[device].alive ? s->w[device].exec : NULL;
+
+	return e && e->ops->device ? e->ops->device(e) : NULL;
+}
+
 int wse_swarm_name(const struct wse_swarm *s, uint32_t device, struct wse_exec_info *info)
 {
 	if (device >= s->n || !s->w[device].exec)

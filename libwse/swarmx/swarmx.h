@@ -61,6 +61,8 @@ int wse_swarm_cost(const struct wse_swarm *s, uint32_t device, struct wse_exec_c
 
 /* between steps: what a device executes is told to fn (exec/exec.h). -ENOTSUP, -ENOMEM */
 int wse_swarm_record(const struct wse_swarm *s, uint32_t device, wse_record_fn fn, void *ctx);
+/* between steps: to read its counters; NULL when it tells none, or has failed */
+struct wse_device *wse_swarm_device(const struct wse_swarm *s, uint32_t device);
 /* its name, for people; 0, or -EINVAL when there is none (any more) */
 int wse_swarm_name(const struct wse_swarm *s, uint32_t device, struct wse_exec_info *info);
 

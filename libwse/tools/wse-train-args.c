@@ -35,6 +35,7 @@ static const char usage[] =
 	"  --prompt-file FILE   the same of each line of a file, without its newline (default: none)\n"
 	"  --profile DIR        where the time goes: timelines of wafers and host, operations\n"
 	"                       by cycles (default: none)\n"
+	"  --live SOCKET        open a unix socket there, on which wse-top shows the run (default: none)\n"
 	"  --log-json FILE      append what happens as JSON, an object a line (default: none)\n"
 	"  --validate_only      check the file and the options, run nothing\n"
 	"  --plan               print mapping, memory and cost, run nothing\n"
@@ -101,6 +102,7 @@ int parse(int argc, char **argv, struct args *a)
 					     {"set", required_argument, NULL, 'S'},
 					     {"log-json", required_argument, NULL, 'j'},
 					     {"profile", required_argument, NULL, 'f'},
+					     {"live", required_argument, NULL, 'L'},
 					     {"wave", required_argument, NULL, 'W'},
 					     {"version", no_argument, NULL, 1},
 					     {"plan", no_argument, NULL, 'P'},
@@ -169,6 +171,9 @@ int parse(int argc, char **argv, struct args *a)
 			break;
 		case 'f':
 			a->profile = optarg;
+			break;
+		case 'L':
+			a->live = optarg;
 			break;
 		case 'W':
 			a->wave = optarg;

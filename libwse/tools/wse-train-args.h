@@ -15,7 +15,7 @@
 struct args {
 	const char *params, *mode, *devices, *data, *model_dir, *max_steps, *checkpoint;
 	const char *verify, *verify_uri, *require, *prompt, *json, *check, *steps;
-	const char *profile, *wave, *prompt_file;
+	const char *profile, *live, *wave, *prompt_file;
 	const char *tokenize, *tokenizer, *out, *launch;
 	size_t prompt_len; /* 0: up to the first NUL */
 	struct wse_prompt prompts[WSE_PROMPTS + 2]; /* all of --prompt */

@@ -372,7 +372,8 @@ static int run(const struct args *a, const struct wse_params *p, struct wse_run_
 		 */
 		wse_trainer_info(t, &info);
 		set_signals(&info);
-		ret = a->profile ? wse_trainer_profile(t, a->profile) : 0;
+		ret = a->live ? wse_trainer_live(t, a->live) : 0;
+		ret = !ret && a->profile ? wse_trainer_profile(t, a->profile) : ret;
 		ret = ret ? ret : wse_trainer_run(t, how, &res);
 		if (!ret && a->profile)
 			ret = wse_trainer_profile(t, NULL);

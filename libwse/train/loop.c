@@ -17,6 +17,7 @@
 #include "memx/safetensors.h"
 #include "output/metrics.h"
 #include "output/tensorboard.h"
+#include "live.h"
 #include "model_dir.h"
 #include "plan_sparse.h"
 #include "ranks.h"
@@ -307,6 +308,7 @@ static int one_step(struct loop *l)
 				     .ms = 1e3 * took,
 				     .rate = (double)l->run->cfg.batch / (took + 1e-9)};
 	tell(l, l->last);
+	wse_live_step(l->s->live, l->s, &l->last, l->run->cfg.max_steps);
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "base/pages.h"
 #include "num/token.h"
 #include "swarmx/exchange.h"
+#include "train/live.h"
 #include "train/network.h"
 #include "wse_release.h"
 
@@ -53,6 +54,7 @@ struct loaded {
 };
 
 struct wse_ranks {
+	double loss; /* of the step that rank 0 has ordered last */
 	struct wse_hosts *hosts;
 	struct wse_exchange *x;
 	uint32_t rank, ranks;
@@ -561,16 +563,22 @@ static int nothing(void *ctx)
 static int obey(struct wse_session *s)
 {
 	struct order *o = &s->ranks->order;
-	struct wse_step_result r;
+	struct wse_step_result r = {0};
 	uint64_t samples;
 	double loss;
 	int ret;
 
 	switch (o->kind) {
 	case WSE_TOGETHER_STEP:
-		return wse_session_compute(s, &r);
+		ret = wse_session_compute(s, &r);
+		s->ranks->loss = r.loss;
+		return ret;
 	case WSE_TOGETHER_COMMIT:
-		return wse_session_commit(s, &r);
+		ret = wse_session_commit(s, &r);
+		r.loss = s->ranks->loss;
+		if (!ret)
+			wse_live_result(s, &r);
+		return ret;
 	case WSE_TOGETHER_CHECK:
 		return wse_session_check_grads(s);
 	case WSE_TOGETHER_EVAL:

@@ -13,6 +13,7 @@
 #include "input/hdf5.h"
 #include "num/num.h"
 #include "ops/ops.h"
+#include "live.h"
 #include "profile.h"
 #include "ranks.h"
 #include "train/memory.h"
@@ -200,6 +201,8 @@ void wse_session_close(struct wse_session *s)
 	struct wse_failure before;
 
 	wse_failure_keep(&before, 0);
+	wse_live_close(s->live);
+	s->live = NULL;
 	wse_profile_close(s, s->profile);
 	wse_failure_undo(&before);
 	wse_ranks_close(s);

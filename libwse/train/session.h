@@ -42,6 +42,7 @@ struct wse_session {
 	int torn;			/* a load ended half way: the weights are no step's */
 	struct wse_ranks *ranks;	/* ranks.h; NULL: this process is alone */
 	struct wse_profile *profile;	/* profile.h; NULL: none is made */
+	struct wse_live *live;		/* live.h; NULL: no socket */
 };
 
 /* uris [n]; data is not opened when cfg->data is "". */

@@ -9,6 +9,7 @@
 #include "model/create.h"
 #include "train/loop.h"
 #include "train/params.h"
+#include "train/live.h"
 #include "train/profile.h"
 #include "train/ranks.h"
 #include "wave.h"
@@ -113,6 +114,25 @@ int wse_trainer_open(const struct wse_params *p, const char *const *uris, uint32
 	return ret;
 }
 
+int wse_trainer_live(struct wse_trainer *t, const char *path)
+{
+	int ret = enter(t);
+
+	if (ret)
+		return ret;
+	if (path && t->s.live)
+		ret = wse_fail(-EBUSY, "a live socket is open: close it first");
+	else if (path)
+		ret = wse_live_open(&t->s, path, &t->s.live);
+	else if (!t->s.live)
+		ret = wse_fail(-EINVAL, "no live socket is open");
+	if (!path) {
+		wse_live_close(t->s.live);
+		t->s.live = NULL;
+	}
+	return leave(t, ret);
+}
+
 int wse_trainer_profile(struct wse_trainer *t, const char *dir)
 {
 	struct wse_profile *p;
@@ -179,6 +199,8 @@ static int commit(struct wse_trainer *t, struct wse_step_result *r)
 {
 	int ret = wse_session_commit(&t->s, r);
 
+	if (!ret)
+		wse_live_result(&t->s, r);
 	return !ret && t->s.ranks ? wse_memx_finish(t->s.memx) : ret;
 }
 

@@ -1847,6 +1847,19 @@ planner's, at the end. NULL ends the recording, as wse_trainer_close() does.
 -ENOSPC ...  of ending one: a file could not be written whole
 """)
 
+bind("wse_trainer_live", c_int, POINTER(wse_trainer), c_char_p, doc="""
+Opens a unix socket at path on which wse-top(1) sees the run: step, loss, rate, and what each
+core has counted, as of the end of a step. No result changes; reading the counters takes at most
+0.5 % of the time, for steps in between are not shown where it would take more. NULL closes it,
+as wse_trainer_close() does.
+
+-EADDRINUSE  another run is there
+-EEXIST      a file that is no socket
+-EBUSY       one is open
+-EINVAL      NULL, and none is; or an empty path
+-ENAMETOOLONG
+""")
+
 bind("wse_trainer_save", c_int, POINTER(wse_trainer), c_char_p, doc="""
 The file is the old one or the new one, never half of it. -ERANGE: something is not finite.
 

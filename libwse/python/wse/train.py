@@ -378,6 +378,11 @@ class Trainer(Handle):
             self._call(lib.wse_trainer_eval, max_batches, byref(loss), byref(n))
         return loss.value, n.value
 
+    @says("wse_trainer_live")
+    def live(self, path: Optional[Path]) -> None:
+        """A unix socket on which wse-top shows this trainer; None closes it."""
+        self._call(lib.wse_trainer_live, None if path is None else text(path))
+
     @says("wse_trainer_profile")
     def profile(self, dir: Optional[Path]) -> None:
         """Records from now on where the time goes, into a new folder; None ends that."""
