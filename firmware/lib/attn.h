@@ -36,6 +36,9 @@
  * Heads of queries that share keys and values (in a program with KERNELS_FULL) each take them in
  * turn, as if they were their own.
  *
+ * Slopes (KERNELS_SLOPES) are added to a chunk's scores behind the sums over features and over
+ * columns, before the mask (attn_bias).
+ *
  * A head that spans columns: each column has some of the features. Mover 1 adds the columns'
  * products of a chunk, west to east; the results come back westward from the last column, and the
  * routers on the way forward them (attn_gather). That is the last part of the step, and no row to
@@ -63,6 +66,9 @@ static struct {
 	uint32_t color;		/* of this round */
 	uint32_t again;		/* factors of older sums, binary32 [t]; 0: there are none */
 	uint32_t place, last;	/* of this column among those of a head; of the last one */
+#ifdef KERNELS_SLOPES
+	uint32_t slopes, slope; /* their table, 0: none; of the head, binary32 */
+#endif
 	/*
 	 * DSR words: a row of t elements in memory (2, 4 bytes) and in accumulators; consecutive
 	 * rows
@@ -242,6 +248,32 @@ static __attribute__((noinline)) void attn_chunk(uint32_t src, uint32_t i, int o
 		attn_gather(A.keys * A.t);
 }
 
+#ifdef KERNELS_SLOPES
+/* the head's slope, of a table behind its rows of 0, 1 ...; 0: there is no table */
+static void attn_slope(uint32_t table, uint32_t heads, uint32_t i)
+{
+	const volatile uint32_t *all = (const volatile uint32_t *)table;
+
+	A.slopes = table;
+	if (table)
+		A.slope = all[A.keys * A.t + wse_col() / (A.last + 1) * heads + i];
+}
+
+/*
+ * accumulators [keys][t] += slope * position, of keys from `first` on, which are counted from the
+ * sequence's start: first + 0, 1 ... is exact. D_C: [keys][t] of scratch. Uses D_K and T_DST.
+ */
+static __attribute__((noinline)) void attn_bias(uint32_t first)
+{
+	attn_rows32(D_K, A.slopes, A.keys);
+	attn_rows_acc(T_DST, 0, A.keys);
+	vs(VADD, D_C, D_K, VEC_MAGIC + first);
+	vs(VADD, D_C, D_C, WSE_F32(-12582912.0f));
+	vs(VMUL, D_C, D_C, A.slope);
+	vv(VADD, T_DST, T_DST, D_C);
+}
+#endif
+
 /*
  * out [d][t], bf16: out[f] = (sum over keys of src[f][key] x[key]) * row, or * scalar where row is
  * 0; src bf16 [d][t].
@@ -338,6 +370,12 @@ static __attribute__((noinline)) void attn_p(uint32_t src, uint32_t x, uint32_t 
 			vv(VSUB, V0, D_A, T_MAX);
 		} else {
 			attn_chunk(src, i, own);
+#ifdef KERNELS_SLOPES
+			if (A.slopes) {
+				attn_rows_acc(D_C, ATTN_CHUNK, A.keys);
+				attn_bias(r * A.t + i);
+			}
+#endif
 			vv(VSUB, V0, V0, T_MAX);
 		}
 		WSE_DSR_HALF(D_B, 0, p + 2 * a, A.row16 - a);
@@ -379,6 +417,12 @@ static inline void attn_max(uint32_t k, uint32_t q, uint32_t r, uint32_t last, u
 			attn_turn();
 		for (i = 0; i < A.t; i += A.keys) {
 			attn_chunk(k, i, ATTN_SENDS(r));
+#ifdef KERNELS_SLOPES
+			if (A.slopes) { /* in the scores' place, where nothing is yet */
+				attn_rows32(D_C, s, A.keys);
+				attn_bias(r * A.t + i);
+			}
+#endif
 			a = own ? i & ~7u : 0;
 			if (own) {	/* the mask comes first: else a NaN would be lost */
 				attn_see(i);
@@ -469,6 +513,9 @@ static inline void attn_kernel(const struct wse_attn_args *a)
 #ifndef KERNELS_FULL
 		uint32_t k = q + part, v = k + part;
 
+#endif
+#ifdef KERNELS_SLOPES
+		attn_slope(a->slopes, a->heads, i);
 #endif
 		for (r = 0; r <= A.row; r++) {
 			attn_max(k, q, r, keep ? A.row : r, p, max);

@@ -167,6 +167,9 @@ static inline void attn_back_kernel(const struct wse_attn_back_args *a)
 #endif
 		uint32_t g = a->dout + A.head * i;
 
+#ifdef KERNELS_SLOPES
+		attn_slope(a->slopes, a->heads, i);
+#endif
 		attn_back_row(g, a->o + A.head * i, a->recip + 4 * t * i, dot);
 		for (r = 0; r <= A.row; r++) {
 			if (r == A.row)

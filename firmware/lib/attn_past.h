@@ -77,6 +77,9 @@ static inline void attn_past_kernel(const struct wse_attn_past_args *a)
 		uint32_t k = q + part, v = k + part;
 
 #endif
+#ifdef KERNELS_SLOPES
+		attn_slope(a->slopes, a->heads, i);
+#endif
 		for (r = 0; r <= A.row; r++) {
 			uint32_t own = r == A.row, from = own ? k : past + 2 * t * r;
 

@@ -8,10 +8,14 @@
 #include "../lib/attn_back.h"
 #include "../lib/linear.h"
 #include "../lib/norm.h"
+#ifndef KERNELS_SLOPES
 #include "../lib/rope.h"
+#endif
 
 WSE_KERNEL(attn_back, wse_attn_back_args)
 WSE_KERNEL(linear_forward, wse_linear_args)
 WSE_KERNEL(linear_wgrad, wse_wgrad_args)
 WSE_KERNEL(norm_back, wse_norm_back_args)
+#ifndef KERNELS_SLOPES
 WSE_KERNELS_FULL(WSE_KERNEL_OF)
+#endif

@@ -10,10 +10,14 @@
 #include "../lib/attn.h"
 #include "../lib/linear.h"
 #include "../lib/norm.h"
+#ifndef KERNELS_SLOPES
 #include "../lib/rope.h"
+#endif
 
 WSE_KERNEL(add, wse_add_args)
 WSE_KERNEL(attn, wse_attn_args)
 WSE_KERNEL(linear_forward, wse_linear_args)
 WSE_KERNEL(norm, wse_norm_args)
+#ifndef KERNELS_SLOPES
 WSE_KERNELS_FULL(WSE_KERNEL_OF)
+#endif

@@ -3,6 +3,7 @@
  * Causal attention and its backward pass as operations; their scalar definition is scalar_attn.c.
  */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "num/elementwise.h"
 #include "base/error.h"
@@ -13,7 +14,7 @@
 #include "ops/scalar_attn.h"
 
 enum { A_D, A_HEADS, A_GROUP, A_KV, A_SCALE };
-enum { IN_QKV, IN_O, IN_DOUT, IN_MAX, IN_RECIP };
+enum { IN_QKV, IN_O, IN_DOUT, IN_MAX, IN_RECIP, IN_SLOPES = WSE_ATTN_IN_SLOPES };
 enum { OUT_O, OUT_MAX, OUT_RECIP, OUT_WORK };
 enum { OUT_DQKV, OUT_BACK_WORK, OUT_BACK_SUMS };
 
@@ -31,6 +32,7 @@ uint32_t wse_op_attn(struct wse_graph *g, struct wse_attn_op *a)
 	a->max = wse_graph_value(g, "statistics", WSE_TYPE_F32, WSE_SHAPE_TOKENS, a->heads);
 	a->recip = wse_graph_value(g, "statistics", WSE_TYPE_F32, WSE_SHAPE_TOKENS, a->heads);
 	op->in[IN_QKV] = a->qkv;
+	op->in[IN_SLOPES] = a->slopes ? a->slopes - 1 : WSE_NO_VALUE;
 	op->out[OUT_O] = o;
 	op->out[OUT_MAX] = a->max;
 	op->out[OUT_RECIP] = a->recip;
@@ -52,6 +54,7 @@ void wse_op_attn_back(struct wse_graph *g, const struct wse_attn_op *a, uint32_t
 	op->in[IN_DOUT] = dout;
 	op->in[IN_MAX] = a->max;
 	op->in[IN_RECIP] = a->recip;
+	op->in[IN_SLOPES] = a->slopes ? a->slopes - 1 : WSE_NO_VALUE;
 	op->out[OUT_DQKV] = a->qkv;
 	op->out[OUT_BACK_WORK] = wse_graph_value(g, "attention", WSE_TYPE_BYTE, WSE_SHAPE_WORK,
 						 wse_attn_back_work(g->t, g->seq, a->d, a->heads));
@@ -65,9 +68,51 @@ void wse_op_attn_back(struct wse_graph *g, const struct wse_attn_op *a, uint32_t
 							 WSE_SHAPE_WORK, wse_attn_sums(g->t, a->d));
 }
 
-static int attn_full(const struct wse_op *op)
+/* ---- slopes (ALiBi) ---- */
+
+static int shares(const struct wse_op *op)
 {
 	return op->arg[A_KV] != op->arg[A_HEADS];
+}
+
+static enum wse_op_full attn_full(const struct wse_op *op)
+{
+	if (op->in[IN_SLOPES] != WSE_NO_VALUE)
+		return WSE_OP_SLOPES;
+	return shares(op) ? WSE_OP_FULL : WSE_OP_PLAIN;
+}
+
+uint32_t wse_op_slopes(struct wse_graph *g, uint32_t input, uint32_t heads)
+{
+	return wse_op_in(g, "slopes", input, WSE_TYPE_F32, WSE_SHAPE_SHARED,
+			 wse_attn_slope_rows(g->t, heads));
+}
+
+void wse_attn_slopes(const struct wse_graph *g, uint32_t heads, float *table)
+{
+	size_t rows = wse_attn_slope_rows(g->t, heads), all = wse_graph_tokens(g);
+
+	for (size_t r = 0; r < rows; r++)
+		for (size_t i = 0; i < all; i++)
+			table[r * all + i] = r < wse_attn_keys(g->t) ? (float)r : 0.0f;
+}
+
+void wse_attn_slope(const struct wse_graph *g, uint32_t head, float slope, float *table)
+{
+	size_t all = wse_graph_tokens(g), row = wse_attn_keys(g->t) + head / g->t;
+
+	for (size_t i = head % g->t; i < all; i += g->t)
+		table[row * all + i] = slope;
+}
+
+int wse_attn_check_slopes(const struct wse_graph *g, uint32_t slopes, uint32_t heads,
+			  uint32_t group)
+{
+	if (slopes == WSE_NO_VALUE)
+		return 0;
+	return wse_check_value(g, slopes, WSE_TYPE_F32, WSE_SHAPE_SHARED,
+			       wse_attn_slope_rows(g->t, heads * (g->tile.cols / group)),
+			       "the slopes of the heads");
 }
 
 static int attn_check(const struct wse_graph *g, const struct wse_op *op)
@@ -96,6 +141,7 @@ static int attn_check(const struct wse_graph *g, const struct wse_op *op)
 	if (!ret && (!op->arg[A_GROUP] || g->tile.cols % op->arg[A_GROUP]))
 		ret = wse_fail(-EINVAL, "%u heads a column, each over %u of %u columns", heads,
 			       op->arg[A_GROUP], g->tile.cols);
+	ret = ret ? ret : wse_attn_check_slopes(g, op->in[IN_SLOPES], heads, op->arg[A_GROUP]);
 	if (!ret && (g->seq % g->t || wse_graph_tokens(g) % g->seq))
 		ret = wse_fail(
 			-EINVAL,
@@ -118,6 +164,7 @@ static void attn_emit(struct wse_emit *e, const struct wse_op *op)
 		.heads = op->arg[A_HEADS],
 		.group = op->arg[A_GROUP],
 		.kv = op->arg[A_KV],
+		.slopes = wse_emit_addr(e, op->in[IN_SLOPES]),
 	};
 
 	wse_emit_kernel(e, op, a);
@@ -147,44 +194,86 @@ static void attn_back_emit(struct wse_emit *e, const struct wse_op *op)
 		.scale = wse_f2u(score_scale(op)),
 		.kv = op->arg[A_KV],
 		.sums = wse_emit_addr(e, op->out[OUT_BACK_SUMS]),
+		.slopes = wse_emit_addr(e, op->in[IN_SLOPES]),
 	};
 
 	wse_emit_kernel(e, op, a);
+}
+
+int wse_attn_slopes_of(struct wse_oracle_run *o, uint32_t value, uint32_t heads, float **to)
+{
+	const float *table;
+
+	*to = NULL;
+	if (value == WSE_NO_VALUE)
+		return 0;
+	*to = malloc(heads * sizeof(**to));
+	if (!*to)
+		return wse_fail(-ENOMEM, "no memory for %u slopes", heads);
+	table = (const float *)wse_oracle_mem(o, value) +
+		wse_attn_keys(o->g->t) * wse_graph_tokens(o->g);
+	for (uint32_t i = 0; i < heads; i++)
+		(*to)[i] = table[i / o->g->t * wse_graph_tokens(o->g) + i % o->g->t];
+	return 0;
 }
 
 static struct wse_attn_shape shape_of(const struct wse_graph *g, const struct wse_op *op)
 {
 	return (struct wse_attn_shape){
 		wse_graph_tokens(g), g->seq, op->arg[A_D], op->arg[A_HEADS], op->arg[A_GROUP],
-		op->arg[A_KV],	     0};
+		op->arg[A_KV],	     0,	     NULL};
 }
 
 static int attn_run_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 {
 	struct wse_attn_shape shape = shape_of(o->g, op);
 	struct wse_tile tile = o->g->tile;
+	float *slopes;
+	int ret = wse_attn_slopes_of(o, op->in[IN_SLOPES], shape.heads * (tile.cols / shape.group),
+				     &slopes);
 
-	return wse_attn_oracle(
-		&tile, &shape, wse_oracle_mem(o, op->in[IN_QKV]), wse_oracle_mem(o, op->out[OUT_O]),
-		wse_oracle_mem(o, op->out[OUT_MAX]), wse_oracle_mem(o, op->out[OUT_RECIP]));
+	shape.slopes = slopes;
+	ret = ret ? ret
+		  : wse_attn_oracle(&tile, &shape, wse_oracle_mem(o, op->in[IN_QKV]),
+				    wse_oracle_mem(o, op->out[OUT_O]),
+				    wse_oracle_mem(o, op->out[OUT_MAX]),
+				    wse_oracle_mem(o, op->out[OUT_RECIP]));
+	free(slopes);
+	return ret;
 }
 
 static int attn_back_run_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 {
 	struct wse_attn_shape shape = shape_of(o->g, op);
 	struct wse_tile tile = o->g->tile;
+	float *slopes;
+	int ret = wse_attn_slopes_of(o, op->in[IN_SLOPES], shape.heads * (tile.cols / shape.group),
+				     &slopes);
 
-	return wse_attn_back_oracle(
-		&tile, &shape, wse_oracle_mem(o, op->in[IN_QKV]), wse_oracle_mem(o, op->in[IN_O]),
-		wse_oracle_mem(o, op->in[IN_DOUT]), wse_oracle_mem(o, op->in[IN_MAX]),
-		wse_oracle_mem(o, op->in[IN_RECIP]), score_scale(op),
-		wse_oracle_mem(o, op->out[OUT_DQKV]));
+	shape.slopes = slopes;
+	ret = ret ? ret
+		  : wse_attn_back_oracle(
+			    &tile, &shape, wse_oracle_mem(o, op->in[IN_QKV]),
+			    wse_oracle_mem(o, op->in[IN_O]), wse_oracle_mem(o, op->in[IN_DOUT]),
+			    wse_oracle_mem(o, op->in[IN_MAX]), wse_oracle_mem(o, op->in[IN_RECIP]),
+			    score_scale(op), wse_oracle_mem(o, op->out[OUT_DQKV]));
+	free(slopes);
+	return ret;
+}
+
+static uint64_t slope_cycles(const struct wse_graph *g, const struct wse_op *op)
+{
+	return op->in[IN_SLOPES] == WSE_NO_VALUE
+		       ? 0
+		       : wse_attn_slope_cycles(g->t, g->seq, op->arg[A_HEADS],
+					       op->kind == WSE_OP_ATTN_BACK);
 }
 
 static uint64_t attn_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
 	return WSE_START_CYCLES +
-	       wse_attn_cycles(g->t, g->seq, op->arg[A_D], op->arg[A_HEADS], op->arg[A_GROUP]);
+	       wse_attn_cycles(g->t, g->seq, op->arg[A_D], op->arg[A_HEADS], op->arg[A_GROUP]) +
+	       slope_cycles(g, op);
 }
 
 static uint64_t attn_back_cycles(const struct wse_graph *g, const struct wse_op *op)
@@ -192,7 +281,8 @@ static uint64_t attn_back_cycles(const struct wse_graph *g, const struct wse_op 
 	return WSE_START_CYCLES +
 	       wse_attn_back_cycles(g->t, g->seq, op->arg[A_D], op->arg[A_HEADS],
 				    op->arg[A_GROUP]) +
-	       (attn_full(op) ? wse_attn_share_cycles(g->t, op->arg[A_D], op->arg[A_HEADS]) : 0);
+	       (shares(op) ? wse_attn_share_cycles(g->t, op->arg[A_D], op->arg[A_HEADS]) : 0) +
+	       slope_cycles(g, op);
 }
 
 const struct wse_op_type wse_type_attn = {.name = "attention",

@@ -144,6 +144,17 @@ static inline uint64_t wse_attn_back_cycles(uint32_t t, uint32_t s, uint32_t d, 
 	return (c->start + heads * sum) / 100 + (group > 1 ? 280 : 0);
 }
 
+/*
+ * Slopes of a sequence's scores, a chunk of 64 at a time: positions lie in memory forward, in
+ * accumulators backward. Fitted to the RTL as the rest is.
+ */
+static inline uint64_t wse_attn_slope_cycles(uint32_t t, uint32_t s, uint32_t heads, int back)
+{
+	uint32_t chunk = back ? (t > 8 ? 60 : 100) : (t > 8 ? 172 : 225);
+
+	return heads * (uint64_t)(s / wse_attn_keys(t)) * chunk;
+}
+
 /* adding up the gradients of keys and values that heads share */
 static inline uint64_t wse_attn_share_cycles(uint32_t t, uint32_t d, uint32_t heads)
 {

@@ -15,7 +15,7 @@
 #include "ops/scalar_attn.h"
 
 enum { A_D, A_HEADS, A_GROUP, A_KV };
-enum { IN_QKV, IN_PAST, IN_COUNT };
+enum { IN_QKV, IN_PAST, IN_COUNT, IN_SLOPES };
 enum { OUT_O, OUT_WORK };
 
 /* tokens of the longest sequence */
@@ -35,6 +35,7 @@ uint32_t wse_op_attn_past(struct wse_graph *g, uint32_t program, uint32_t qkv, u
 	op->in[IN_QKV] = qkv;
 	op->in[IN_PAST] = past;
 	op->in[IN_COUNT] = count;
+	op->in[IN_SLOPES] = a->slopes ? a->slopes - 1 : WSE_NO_VALUE;
 	op->out[OUT_O] = o;
 	op->out[OUT_WORK] = wse_graph_value(g, "attention", WSE_TYPE_BYTE, WSE_SHAPE_WORK,
 					    wse_attn_past_work(g->t, s, d));
@@ -51,9 +52,11 @@ static uint32_t keys_of(const struct wse_op *op)
 	return op->arg[A_D] * op->arg[A_KV];
 }
 
-static int past_full(const struct wse_op *op)
+static enum wse_op_full past_full(const struct wse_op *op)
 {
-	return op->arg[A_KV] != op->arg[A_HEADS];
+	if (op->in[IN_SLOPES] != WSE_NO_VALUE)
+		return WSE_OP_SLOPES;
+	return op->arg[A_KV] != op->arg[A_HEADS] ? WSE_OP_FULL : WSE_OP_PLAIN;
 }
 
 static int past_check(const struct wse_graph *g, const struct wse_op *op)
@@ -85,7 +88,7 @@ static int past_check(const struct wse_graph *g, const struct wse_op *op)
 	if (!ret && (!op->arg[A_GROUP] || g->tile.cols % op->arg[A_GROUP]))
 		ret = wse_fail(-EINVAL, "%u heads a column, each over %u of %u columns", heads,
 			       op->arg[A_GROUP], g->tile.cols);
-	return ret;
+	return ret ? ret : wse_attn_check_slopes(g, op->in[IN_SLOPES], heads, op->arg[A_GROUP]);
 }
 
 static void past_emit(struct wse_emit *e, const struct wse_op *op)
@@ -102,6 +105,7 @@ static void past_emit(struct wse_emit *e, const struct wse_op *op)
 		.heads = op->arg[A_HEADS],
 		.group = op->arg[A_GROUP],
 		.kv = op->arg[A_KV],
+		.slopes = wse_emit_addr(e, op->in[IN_SLOPES]),
 	};
 
 	wse_emit_kernel(e, op, a);
@@ -109,15 +113,15 @@ static void past_emit(struct wse_emit *e, const struct wse_op *op)
 
 /* row r of cores: all n + 1 rows of its sequence in arrays of their own, o being the last one's */
 static int row_oracle(const struct wse_graph *g, const struct wse_op *op, uint32_t r, uint32_t n,
-		      const uint16_t *qkv, const uint16_t *past, uint16_t *o)
+		      const uint16_t *qkv, const uint16_t *past, const float *slopes, uint16_t *o)
 {
 	uint32_t cols = g->tile.cols, t = g->t, h = op->arg[A_D] * op->arg[A_HEADS];
 	uint32_t chunks = longest(g, op) / t, keys = keys_of(op), per = h + 2 * keys;
 	size_t all = wse_graph_tokens(g), tokens = (n + 1ul) * t, width = (size_t)h * cols;
 	struct wse_tile tile = {.rows = n + 1, .cols = cols, .lanes = g->tile.lanes};
-	struct wse_attn_shape shape = {(uint32_t)tokens, (uint32_t)tokens, op->arg[A_D],
-				       op->arg[A_HEADS], op->arg[A_GROUP], op->arg[A_KV],
-				       longest(g, op)};
+	struct wse_attn_shape shape = {
+		(uint32_t)tokens, (uint32_t)tokens, op->arg[A_D],   op->arg[A_HEADS],
+		op->arg[A_GROUP], op->arg[A_KV],    longest(g, op), slopes};
 	uint16_t *x = calloc((size_t)per * cols * tokens, 2), *y = calloc(width * tokens, 2);
 	float *stat = calloc(2 * width * tokens, sizeof(*stat));
 	int ret = x && y && stat ? 0 : -ENOMEM;
@@ -144,24 +148,32 @@ static int past_oracle(struct wse_oracle_run *run, const struct wse_op *op)
 {
 	const struct wse_graph *g = run->g;
 	const uint16_t *count = wse_oracle_mem(run, op->in[IN_COUNT]);
-	int ret = 0;
+	float *slopes;
+	int ret = wse_attn_slopes_of(run, op->in[IN_SLOPES],
+				     op->arg[A_HEADS] * (g->tile.cols / op->arg[A_GROUP]), &slopes);
 
 	for (uint32_t r = 0; r < g->tile.rows && !ret; r++) {
 		uint32_t n = count[r * g->t];
 
 		if ((n + 1) * g->t > longest(g, op))
-			return wse_fail(-EINVAL, "row %u has a past of %u rows", r, n);
-		ret = row_oracle(g, op, r, n, wse_oracle_mem(run, op->in[IN_QKV]),
-				 wse_oracle_mem(run, op->in[IN_PAST]),
-				 wse_oracle_mem(run, op->out[OUT_O]));
+			ret = wse_fail(-EINVAL, "row %u has a past of %u rows", r, n);
+		ret = ret ? ret
+			  : row_oracle(g, op, r, n, wse_oracle_mem(run, op->in[IN_QKV]),
+				       wse_oracle_mem(run, op->in[IN_PAST]), slopes,
+				       wse_oracle_mem(run, op->out[OUT_O]));
 	}
+	free(slopes);
 	return ret;
 }
 
 uint64_t wse_op_attn_past_cycles(const struct wse_graph *g, const struct wse_op *op, uint32_t n)
 {
-	return WSE_START_CYCLES + wse_attn_past_cycles(g->t, longest(g, op), n, op->arg[A_D],
-						       op->arg[A_HEADS], op->arg[A_GROUP]);
+	return WSE_START_CYCLES +
+	       wse_attn_past_cycles(g->t, longest(g, op), n, op->arg[A_D], op->arg[A_HEADS],
+				    op->arg[A_GROUP]) +
+	       (op->in[IN_SLOPES] == WSE_NO_VALUE
+			? 0
+			: wse_attn_slope_cycles(g->t, (n + 1) * g->t, op->arg[A_HEADS], 0));
 }
 
 /* of the longest past */

@@ -20,6 +20,10 @@ WSE_KERNELS_PAST(WSE_KERNEL_ROW)
 int wse_check_value(const struct wse_graph *g, uint32_t value, enum wse_type type,
 		    enum wse_shape shape, uint32_t rows, const char *what);
 
+/* WSE_NO_VALUE, or a table of slopes for heads over `group` columns each; heads of a column */
+int wse_attn_check_slopes(const struct wse_graph *g, uint32_t slopes, uint32_t heads,
+			  uint32_t group);
+
 /*
  * Device cycles, measured on the RTL (tests/train/test-cycles.c). From a command's end to the next
  * one's begin: its completion, and the next one read from the host's memory.

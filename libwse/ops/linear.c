@@ -359,7 +359,7 @@ static int linear_check(const struct wse_graph *g, const struct wse_op *op)
 	return ret;
 }
 
-static int linear_full(const struct wse_op *op)
+static enum wse_op_full linear_full(const struct wse_op *op)
 {
 	return op->arg[A_POST] == WSE_POST_SWIGLU || op->arg[A_POST] == WSE_POST_MUL2 ||
 	       op->arg[A_POST] == WSE_POST_SCALE;

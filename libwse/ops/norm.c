@@ -231,7 +231,7 @@ static int has_bias(const struct wse_op *op)
 }
 
 /* mean: of the operation's values */
-static int norm_full(const struct wse_op *op)
+static enum wse_op_full norm_full(const struct wse_op *op)
 {
 	uint32_t back = op->kind == WSE_OP_NORM_BACK;
 

@@ -93,20 +93,39 @@ static const struct wse_graph_program plain[] = {{"train.elf", 0},
 				      full[] = {{"full.elf", 0x4e00},
 						{"full_forward.elf", 0x2c00},
 						{"full_backward.elf", 0x2c00},
-						{"full_cached.elf", 0x2c00}};
+						{"full_cached.elf", 0x2c00}},
+				      slopes[] = {{"slopes.elf", 0x4e00},
+						  {"slopes_forward.elf", 0x2c00},
+						  {"slopes_backward.elf", 0x2c00},
+						  {"slopes_cached.elf", 0x2c00}};
+
+/* the most that an operation of a program wants */
+static enum wse_op_full wanted(const struct wse_graph *g, uint32_t program)
+{
+	enum wse_op_full most = WSE_OP_PLAIN;
+
+	for (uint32_t i = 0; i < g->nops; i++) {
+		const struct wse_op_type *type = wse_op_type(g->ops[i].kind);
+		enum wse_op_full is = WSE_OP_PLAIN;
+
+		if (type && type->full && g->ops[i].program == program)
+			is = type->full(&g->ops[i]);
+		most = is > most ? is : most;
+	}
+	return most;
+}
 
 static void choose_programs(struct wse_graph *g)
 {
-	for (uint32_t i = 0; i < g->nops; i++) {
-		const struct wse_op_type *type = wse_op_type(g->ops[i].kind);
-		struct wse_graph_program *p = &g->programs[g->ops[i].program];
+	for (uint32_t i = 0; i < g->nprograms; i++) {
+		struct wse_graph_program *p = &g->programs[i];
+		enum wse_op_full want = wanted(g, i);
 
-		if (!type || !type->full || g->ops[i].program >= g->nprograms ||
-		    !type->full(&g->ops[i]))
-			continue;
-		for (size_t k = 0; k < sizeof(plain) / sizeof(*plain); k++)
-			if (!strcmp(p->file, plain[k].file))
-				*p = full[k];
+		for (size_t k = 0; k < sizeof(plain) / sizeof(*plain) && want; k++)
+			if (!strcmp(p->file, plain[k].file)) {
+				*p = want == WSE_OP_SLOPES ? slopes[k] : full[k];
+				break;
+			}
 	}
 	for (uint32_t i = 0; i < g->nprograms; i++)
 		if (g->programs[i].end > g->base)

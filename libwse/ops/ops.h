@@ -45,12 +45,15 @@ enum wse_bound {
 	WSE_BOUNDS
 };
 
+/* what a program must have beside the kernels of GPT-2's form: all forms, and slopes */
+enum wse_op_full { WSE_OP_PLAIN, WSE_OP_FULL, WSE_OP_SLOPES };
+
 struct wse_op_type {
 	const char *name;
 	const char *entry;	/* start function of the kernel, NULL: no kernel */
 	uint32_t writes_grad;	/* enum wse_grad_part: of its unit */
 	/* optional: its form is in the programs with all kernels alone (ops.c) */
-	int (*full)(const struct wse_op *op);
+	enum wse_op_full (*full)(const struct wse_op *op);
 	/* -EINVAL, and the sentence says which shape does not fit */
 	int (*check)(const struct wse_graph *g, const struct wse_op *op);
 	void (*emit)(struct wse_emit *e, const struct wse_op *op);
@@ -96,6 +99,17 @@ uint32_t wse_op_spill(struct wse_graph *g, uint32_t value, const char *what);
 uint32_t wse_op_fill(struct wse_graph *g, uint32_t spill, const char *what);
 /* bytes of a spill on the host: [width][T] of a micro-batch */
 size_t wse_spill_bytes(const struct wse_graph *g, uint32_t spill);
+
+/*
+ * Slopes of attention (ALiBi): a graph's input with their table [wse_attn_slope_rows()][tokens] for
+ * so many heads of the tile. wse_attn_slopes() makes one whose slopes are 0, wse_attn_slope() gives
+ * a head its own.
+ */
+uint32_t wse_op_slopes(struct wse_graph *g, uint32_t input, uint32_t heads);
+void wse_attn_slopes(const struct wse_graph *g, uint32_t heads, float *table);
+void wse_attn_slope(const struct wse_graph *g, uint32_t head, float slope, float *table);
+/* number of that input of the operation */
+#define WSE_ATTN_IN_SLOPES 5
 
 /*
  * Attention of a row of cores to what came before: past bf16 [2][kv * d][longest] of a core, as

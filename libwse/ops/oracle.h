@@ -24,6 +24,9 @@ struct wse_oracle_run {
 	void **spills;	/* [nspills] */
 };
 
+/* a copy of the heads' slopes, of a value with their table; NULL: there is none */
+int wse_attn_slopes_of(struct wse_oracle_run *o, uint32_t value, uint32_t heads, float **to);
+
 static inline void *wse_oracle_mem(const struct wse_oracle_run *o, uint32_t value)
 {
 	return value == WSE_NO_VALUE ? NULL : o->mem[value];

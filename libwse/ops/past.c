@@ -131,8 +131,12 @@ static void copy_out(struct maker *m, const struct wse_op *op)
 /* the row's q, k and v go out before what came before comes in */
 static void attention(struct maker *m, const struct wse_op *op)
 {
-	const struct wse_attn_op a = {
-		.d = op->arg[0], .heads = op->arg[1], .group = op->arg[2], .kv = op->arg[3]};
+	const uint32_t slopes = mapped(m, op->in[WSE_ATTN_IN_SLOPES]);
+	const struct wse_attn_op a = {.d = op->arg[0],
+				      .heads = op->arg[1],
+				      .group = op->arg[2],
+				      .kv = op->arg[3],
+				      .slopes = slopes == WSE_NO_VALUE ? 0 : slopes + 1};
 	struct wse_past *p = m->p;
 	uint32_t qkv = mapped(m, op->in[0]), past, o;
 

@@ -59,7 +59,7 @@ void wse_op_rope(struct wse_graph *g, const struct wse_rope_op *r)
 	op->arg[A_BACK] = !!r->back;
 }
 
-static int rope_full(const struct wse_op *op)
+static enum wse_op_full rope_full(const struct wse_op *op)
 {
 	(void)op;
 	return 1;

@@ -27,7 +27,9 @@ struct part {
 	float *dot, *ds, *g; /* backward: [t]; [n][t]; [d] rows, the row's first token */
 	float *more;	     /* [n][t] */
 	float *sum;	     /* forward: [d][t] */
-	uint32_t step;	     /* keys of a pass, of several; 0: all keys come together */
+	float slope;	     /* of the head; where there are slopes at all */
+	int sloped;
+	uint32_t step; /* keys of a pass, of several; 0: all keys come together */
 };
 
 /* feature f of an array whose columns are `step` apart */
@@ -73,6 +75,18 @@ static void over_features(const struct part *a, const float *kv, const float *x,
 		for (size_t i = 0; i < (size_t)a->n * a->t; i++)
 			a->s[i] = ew_add(a->s[i], a->more[i]);
 	}
+}
+
+/* the scores of all keys; a slope comes behind the columns' sums */
+static void scores(const struct part *a)
+{
+	over_features(a, a->k, a->q, a->in);
+	for (uint32_t key = 0; key < a->n && a->sloped; key++)
+		for (uint32_t t = 0; t < a->t; t++) {
+			float *s = a->s + (size_t)key * a->t + t;
+
+			*s = ew_add(*s, ew_mul((float)key, a->slope));
+		}
 }
 
 /* acc[t] += sum over keys ascending of kv[key] x[key][t] */
@@ -160,7 +174,7 @@ static void forward(const struct part *a, uint16_t *o, float *m, float *r)
 {
 	uint32_t n = a->step ? a->step : a->n;
 
-	over_features(a, a->k, a->q, a->in);
+	scores(a);
 	for (uint32_t t = 0; t < a->t; t++) {
 		m[t] = wse_u2f(0xff800000u);
 		r[t] = 0.0f;
@@ -196,7 +210,7 @@ static void backward(const struct part *a, const float *o, const float *dout, fl
 				a->dot[t] = f < a->own ? part : ew_add(a->dot[t], part);
 		}
 	}
-	over_features(a, a->k, a->q, a->in);
+	scores(a);
 	probabilities(a, 0, a->n);
 	over_features(a, a->v, a->g, a->out);
 	for (uint32_t key = 0; key < a->n; key++)
@@ -295,6 +309,7 @@ static struct part part_of(const struct whole *w, uint32_t c, uint32_t a, uint32
 {
 	size_t h = (size_t)w->s.d * w->s.heads, kv = (size_t)w->s.d * kv_of(&w->s), n = w->s.tokens;
 	const float *of = w->in + c * column_of(&w->s) * n;
+	uint32_t head = c / group_of(&w->s) * w->s.heads + a;
 	const float *k = of + (h + a / (w->s.heads / kv_of(&w->s)) * w->s.d) * n;
 
 	return (struct part){
@@ -314,6 +329,8 @@ static struct part part_of(const struct whole *w, uint32_t c, uint32_t a, uint32
 		.dot = w->dot,
 		.more = w->more,
 		.sum = w->sum,
+		.slope = w->s.slopes ? w->s.slopes[head] : 0.0f,
+		.sloped = w->s.slopes != NULL,
 		.step = wse_attn_keeps(w->t, w->s.longest ? w->s.longest : w->s.s) ? 0 : w->t,
 	};
 }

@@ -19,6 +19,8 @@
  * sequence's start, those behind t masked:
  *   s[t']  = +0, + k[f][t'] * q[f][t] for f ascending (product rounded, then the sum, here and
  *          below)
+ * of a head with a slope (ALiBi) then
+ *   s[t']  = s[t'] + slope * t'
  *   m      = max from -inf over t' ascending of s, masked ones as -inf; a NaN is skipped
  *   P[t']  = bf16(ew_soft_exp(s - m)), +0 where masked
  *   l      = +0, + P for t' ascending;	r = ew_recip(l)
@@ -52,6 +54,8 @@ struct wse_attn_shape {
 	uint32_t kv;	 /* heads of keys and values, a divisor of heads; 0: heads */
 	/* of a sequence that goes on: its tokens at most, which decide on the order; 0: s */
 	uint32_t longest;
+	/* of all heads, the first column's first: heads * cols / group; NULL: there are none */
+	const float *slopes;
 };
 
 /* -EINVAL: the shape does not fit the tile; -ENOMEM */

@@ -124,8 +124,10 @@ struct wse_norm_back_args {
  * comes scaled by 1 / sqrt(d). t: a multiple of 8 up to 64; d: a multiple of 4. A head may span
  * `group` columns, a divisor of COLS: then d are the features that each of them owns, and q is
  * scaled for d * group. group 0 is 1. Heads of queries may share those of keys and values, heads /
- * kv of them one: q [heads][d][T], k and v [kv][d][T]. The programs with all kernels alone read kv;
- * in others it is heads.
+ * kv of them one: q [heads][d][T], k and v [kv][d][T]. Programs with all kernels alone read kv, in
+ * others it is heads. With slopes, the score of the key at position p of its sequence gets p times
+ * the head's slope (ALiBi: the softmax does not see what is added to all keys alike, here the slope
+ * times the token's own position); slopes.elf and its phases alone read them.
  */
 struct wse_attn_args {
 	uint32_t qkv;		/* bf16 [3][h][T]: q, k, v */
@@ -134,7 +136,24 @@ struct wse_attn_args {
 	uint32_t work;		/* wse_attn_work() bytes */
 	uint32_t t, s, d, heads, group;
 	uint32_t kv;
+	/*
+	 * binary32, the same in all columns: wse_attn_keys() rows of t, row j of j everywhere, then
+	 * the slopes of all columns' heads, heads * COLS / group; 0: there are none
+	 */
+	uint32_t slopes;
 };
+
+/* keys whose scores the lanes make at a time */
+static inline uint32_t wse_attn_keys(uint32_t t)
+{
+	return 64 / t;
+}
+
+/* rows of t of the table of slopes for so many heads */
+static inline uint32_t wse_attn_slope_rows(uint32_t t, uint32_t heads)
+{
+	return wse_attn_keys(t) + (heads + t - 1) / t;
+}
 
 /*
  * Does a core keep all scores of a head: where they are few, or no more than a row's. Otherwise the
@@ -165,6 +184,7 @@ struct wse_attn_back_args {
 	uint32_t scale;		/* binary32: 1 / sqrt(d) */
 	uint32_t kv;		/* as above */
 	uint32_t sums;		/* wse_attn_sums() bytes; 0 where heads do not share keys */
+	uint32_t slopes;	/* as above */
 };
 
 /* gradients of a shared head's keys and values: of a head of queries in bf16, and their sums */
@@ -202,7 +222,7 @@ struct wse_attn_past_args {
 	uint32_t o;		/* bf16 [h][T], out */
 	uint32_t work;		/* wse_attn_past_work() bytes */
 	uint32_t t, s, d, heads, group;
-	uint32_t kv;		/* as of struct wse_attn_args; full_cached.elf alone reads it */
+	uint32_t kv, slopes;	/* as of struct wse_attn_args; full_cached.elf, slopes_cached.elf */
 };
 
 /* a maximum and a sum a token, and as above */
@@ -274,7 +294,8 @@ struct wse_loss_chunk_args {
  * Kernels: X(KIND, entry, its struct). The entry is the start function in the programs; libwse
  * makes the operation WSE_OP_KIND of it, whose row is wse_type_entry in the operation's file. Those
  * of WSE_KERNELS are in train.elf; those of WSE_KERNELS_FULL in full.elf and its phases, beside
- * them; those of a vocabulary in chunks in loss.elf alone; that of text with a past in cached.elf
+ * them (slopes.elf and its phases have attention with slopes in place of rotary positions); those
+ * of a vocabulary in chunks in loss.elf alone; that of text with a past in cached.elf
  * and full_cached.elf.
  */
 #define WSE_KERNELS(X) \

@@ -306,7 +306,9 @@ struct wse_attn_op {
 	 */
 	uint32_t kv;
 	float scale; /* by which q is scaled already; 0: 1 / sqrt(d * group) */
-	uint32_t resv[2];
+	/* ALiBi: 1 + a value with a table of slopes (struct wse_attn_args); 0: there are none */
+	uint32_t slopes;
+	uint32_t resv;
 };
 
 uint32_t wse_op_attn(struct wse_graph *g, struct wse_attn_op *a);

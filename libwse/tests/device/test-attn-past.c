@@ -9,6 +9,7 @@
 
 #include "num/num.h"
 #include "ops/attn_cycles.h"
+#include "ops/ops.h"
 #include "ops/scalar_attn.h"
 #include "rig.h"
 
@@ -39,6 +40,7 @@ static uint16_t *numbers(size_t n, float scale, int wild)
 /* arrays of all rows of cores, as a host has them */
 struct data {
 	uint16_t *qkv, *past, *count, *o;
+	float *slopes; /* of all heads, or NULL */
 };
 
 /* row r of cores, after n rows of tokens: a sequence of n + 1 rows of its own */
@@ -48,7 +50,8 @@ static void fill_row(const struct rig *g, const struct shape *s, struct data *d,
 	uint32_t h = s->d * s->heads, width = h * g->tile.cols, tokens = (n + 1) * s->t;
 	uint32_t all = s->t * g->tile.rows, chunks = s->s / s->t, per = rows_of(s);
 	struct wse_tile tile = {.rows = n + 1, .cols = g->tile.cols, .lanes = g->tile.lanes};
-	struct wse_attn_shape shape = {tokens, tokens, s->d, s->heads, s->group, s->kv, s->s};
+	struct wse_attn_shape shape = {tokens,	 tokens, s->d, s->heads,
+				       s->group, s->kv,	 s->s, d->slopes};
 	uint16_t *x =
 		numbers((size_t)per * g->tile.cols * tokens, 1.5f / powf((float)s->d, 0.25f), wild);
 	uint16_t *o = malloc((size_t)width * tokens * 2);
@@ -78,9 +81,27 @@ static void fill_row(const struct rig *g, const struct shape *s, struct data *d,
 	free(stat);
 }
 
-/* full: all rows have the longest past */
-static void test_shape(struct rig *g, const struct shape *s, int wild, int full)
+/* into all cores, as libwse does */
+static uint32_t put_slopes(struct rig *g, const float *slopes, uint32_t heads, uint32_t t)
 {
+	struct wse_graph graph = {.tile = g->tile, .t = t};
+	uint32_t rows = wse_attn_slope_rows(t, heads), tokens = t * g->tile.rows, to;
+	float *table = malloc(sizeof(*table) * rows * tokens);
+
+	wse_attn_slopes(&graph, heads, table);
+	for (uint32_t i = 0; i < heads; i++)
+		wse_attn_slope(&graph, i, slopes[i], table);
+	to = rig_alloc(g, rows * t * 4);
+	for (uint32_t i = 0; i < rows; i++)
+		rig_tokens(g, to + i * t * 4, table + (size_t)i * tokens, tokens, 4);
+	free(table);
+	return to;
+}
+
+/* full: all rows have the longest past */
+static void test_shape(struct rig *g, const struct shape *s, int wild, int full, int sloped)
+{
+	uint32_t heads = s->heads * g->tile.cols / s->group;
 	uint32_t h = s->d * s->heads, width = h * g->tile.cols, all = s->t * g->tile.rows;
 	uint32_t per = rows_of(s), qkvs = per * g->tile.cols, keys = (per - h) * g->tile.cols;
 	uint32_t chunks = s->s / s->t, work = wse_attn_past_work(s->t, s->s, s->d), planned,
@@ -93,6 +114,10 @@ static void test_shape(struct rig *g, const struct shape *s, int wild, int full)
 			 .o = malloc((size_t)width * all * 2)};
 	int ret;
 
+	if (sloped)
+		d.slopes = malloc(heads * sizeof(*d.slopes));
+	for (uint32_t i = 0; i < heads && sloped; i++)
+		d.slopes[i] = exp2f(-8.0f * (float)(i + 1) / (float)heads);
 	/* what is not of the past is none of the kernel's business: NaN */
 	memset(d.past, 0xff, (size_t)keys * chunks * all * 2);
 	a.kv = s->kv ? s->kv : s->heads;
@@ -108,6 +133,8 @@ static void test_shape(struct rig *g, const struct shape *s, int wild, int full)
 	a.count = rig_alloc(g, s->t * 2);
 	a.o = rig_alloc(g, h * s->t * 2);
 	a.work = rig_alloc(g, work);
+	if (sloped)
+		a.slopes = put_slopes(g, d.slopes, heads, s->t);
 	rig_rows(g, a.qkv, d.qkv, qkvs, all, 2);
 	rig_rows(g, a.past, d.past, keys * chunks, all, 2);
 	rig_tokens(g, a.count, d.count, all, 2);
@@ -116,11 +143,14 @@ static void test_shape(struct rig *g, const struct shape *s, int wild, int full)
 	rig_any(g, a.work, work, g->tile.rows);
 	ret = ret ? ret : rig_compare(g);
 	ok(!ret,
-	   "%s: t %u, s %u, d %u, %u heads of queries, %u of keys, over %u columns%s%s, %u "
+	   "%s: t %u, s %u, d %u, %u heads of queries, %u of keys, over %u columns%s%s%s, %u "
 	   "cycles%s%s",
 	   wse_device_uri(g->dev), s->t, s->s, s->d, s->heads, a.kv, s->group, wild ? ", wild" : "",
-	   full ? ", full" : "", g->cycles, ret ? ": " : "", ret ? wse_error() : "");
+	   sloped ? ", slopes" : "", full ? ", full" : "", g->cycles, ret ? ": " : "",
+	   ret ? wse_error() : "");
 	planned = (uint32_t)wse_attn_past_cycles(s->t, s->s, most, s->d, s->heads, s->group);
+	if (sloped)
+		planned += (uint32_t)wse_attn_slope_cycles(s->t, (most + 1) * s->t, s->heads, 0);
 	if (!strncmp(wse_device_uri(g->dev), "sim:rtl", 7))
 		ok(fabs((double)planned / g->cycles - 1) <= 0.1,
 		   "planned of %u rows of a past %u cycles, %+.1f %%", most, planned,
@@ -129,9 +159,11 @@ static void test_shape(struct rig *g, const struct shape *s, int wild, int full)
 	free(d.past);
 	free(d.count);
 	free(d.o);
+	free(d.slopes);
 }
 
-static void test_device(const char *uri, const char *program, const struct shape *shapes, size_t n)
+static void test_shapes(const char *uri, const char *program, const struct shape *shapes, size_t n,
+			int sloped)
 {
 	struct rig g;
 
@@ -139,10 +171,15 @@ static void test_device(const char *uri, const char *program, const struct shape
 		return;
 	rig_seed = 1;
 	for (size_t i = 0; i < n; i++) {
-		test_shape(&g, &shapes[i], i % 3 == 2, 0);
-		test_shape(&g, &shapes[i], 0, 1);
+		test_shape(&g, &shapes[i], i % 3 == 2, 0, sloped);
+		test_shape(&g, &shapes[i], 0, 1, sloped);
 	}
 	rig_close(&g);
+}
+
+static void test_device(const char *uri, const char *program, const struct shape *shapes, size_t n)
+{
+	test_shapes(uri, program, shapes, n, 0);
 }
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -177,5 +214,8 @@ int main(void)
 	test_device("sim:rtl,rows=2,cols=2", "cached.elf", alone, COUNT(alone));
 	test_device("sim:rtl,rows=2,cols=2", "cached.elf", group2, COUNT(group2));
 	test_device("sim:rtl,rows=4,cols=4", "cached.elf", group4, COUNT(group4));
+	test_shapes("sim:func,rows=3,cols=2,races=1", "slopes_cached.elf", alone, COUNT(alone), 1);
+	test_shapes("sim:rtl,rows=2,cols=2", "slopes_cached.elf", alone, 5, 1);
+	test_shapes("sim:rtl,rows=2,cols=2", "slopes_cached.elf", group2, COUNT(group2), 1);
 	return tap_end();
 }

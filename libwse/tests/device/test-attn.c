@@ -9,6 +9,7 @@
 
 #include "num/num.h"
 #include "ops/attn_cycles.h"
+#include "ops/ops.h"
 #include "ops/scalar_attn.h"
 #include "rig.h"
 
@@ -35,6 +36,7 @@ struct data {
 	uint16_t *o, *dqkv;    /* the oracle's */
 	float *max, *recip;    /* [heads][tokens] */
 	float scale;
+	float *slopes; /* [heads / group], or NULL */
 };
 
 /* normally distributed; wild: now and then large, an infinity or a NaN */
@@ -51,16 +53,30 @@ static uint16_t *numbers(size_t n, float scale, int wild)
 	return v;
 }
 
-static void data_init(struct data *d, const struct wse_tile *tile, const struct shape *s, int wild)
+/* ALiBi's, and others: any number is a slope */
+static float *some_slopes(uint32_t heads)
+{
+	float *slopes = malloc(heads * sizeof(*slopes));
+
+	for (uint32_t i = 0; i < heads; i++)
+		slopes[i] = i % 3 ? exp2f(-8.0f * (float)(i + 1) / (float)heads)
+				  : 0.3f - 0.1f * (float)(rig_rnd() % 7);
+	return slopes;
+}
+
+static void data_init(struct data *d, const struct wse_tile *tile, const struct shape *s, int wild,
+		      int sloped)
 {
 	size_t n;
 
-	*d = (struct data){.s = {s->t * tile->rows, s->s, s->d, s->heads, s->group, s->kv, 0},
+	*d = (struct data){.s = {s->t * tile->rows, s->s, s->d, s->heads, s->group, s->kv, 0, NULL},
 			   .all = s->d * (s->heads + 2 * kv_of(s)) * tile->cols,
 			   .width = s->d * s->heads * tile->cols,
 			   .heads = s->heads * tile->cols,
 			   .scale = 1 / sqrtf((float)s->d)};
 	n = (size_t)d->width * d->s.tokens;
+	d->slopes = sloped ? some_slopes(d->heads / s->group) : NULL;
+	d->s.slopes = d->slopes;
 	d->qkv = numbers((size_t)d->all * d->s.tokens, 1.5f / powf((float)s->d, 0.25f), wild);
 	d->dout = numbers(n, 1, wild);
 	d->o = malloc(n * 2);
@@ -77,6 +93,7 @@ static void data_init(struct data *d, const struct wse_tile *tile, const struct 
 
 static void data_free(struct data *d)
 {
+	free(d->slopes);
 	free(d->qkv);
 	free(d->dout);
 	free(d->o);
@@ -103,7 +120,25 @@ static void test_cycles(const struct rig *g, const char *what, uint32_t cycles, 
 	   (unsigned int)planned, 100 * ((double)planned / cycles - 1));
 }
 
-static void test_shape(struct rig *g, const struct shape *s, int wild)
+/* puts a table of slopes into all cores, as libwse does; its address */
+static uint32_t put_slopes(struct rig *g, const struct data *d, const struct shape *s)
+{
+	struct wse_graph graph = {.tile = g->tile, .t = s->t};
+	uint32_t heads = d->heads / s->group, rows = wse_attn_slope_rows(s->t, heads), to;
+	uint32_t tokens = s->t * g->tile.rows;
+	float *table = malloc(sizeof(*table) * rows * tokens);
+
+	wse_attn_slopes(&graph, heads, table);
+	for (uint32_t i = 0; i < heads; i++)
+		wse_attn_slope(&graph, i, d->slopes[i], table);
+	to = rig_alloc(g, rows * s->t * 4);
+	for (uint32_t i = 0; i < rows; i++)
+		rig_tokens(g, to + i * s->t * 4, table + (size_t)i * tokens, tokens, 4);
+	free(table);
+	return to;
+}
+
+static void test_shape(struct rig *g, const struct shape *s, int wild, int sloped)
 {
 	uint32_t h = s->d * s->heads, tokens = s->t * g->tile.rows, cycles = 0;
 	struct wse_attn_args a = {.t = s->t,
@@ -121,14 +156,17 @@ static void test_shape(struct rig *g, const struct shape *s, int wild)
 	uint32_t shared = kv_of(s) == s->heads ? 0 : wse_attn_sums(s->t, s->d);
 	uint32_t work = wse_attn_work(s->t, s->s, s->d, s->heads);
 	uint32_t work_back = wse_attn_back_work(s->t, s->s, s->d, s->heads);
+	uint64_t more[2];
 	struct data d;
 	char name[160];
 	int ret;
 
 	snprintf(name, sizeof(name), "%s: t %u, s %u, d %u, %u heads of %u, %u columns each%s",
 		 wse_device_uri(g->dev), s->t, s->s, s->d, s->heads, kv_of(s), s->group,
-		 wild ? ", wild" : "");
-	data_init(&d, &g->tile, s, wild);
+		 sloped ? (wild ? ", slopes, wild" : ", slopes")
+		 : wild ? ", wild"
+			: "");
+	data_init(&d, &g->tile, s, wild, sloped);
 	rig_clear(g);
 	a.qkv = rig_alloc(g, d.all / g->tile.cols * s->t * 2);
 	a.o = rig_alloc(g, h * s->t * 2);
@@ -137,6 +175,10 @@ static void test_shape(struct rig *g, const struct shape *s, int wild)
 	a.recip = rig_alloc(g, s->heads * s->t * 4);
 	a.work = rig_alloc(g, work > work_back ? work : work_back);
 	b.sums = shared ? rig_alloc(g, shared) : 0;
+	if (sloped)
+		a.slopes = b.slopes = put_slopes(g, &d, s);
+	for (int i = 0; i < 2; i++)
+		more[i] = sloped ? wse_attn_slope_cycles(s->t, s->s, s->heads, i) : 0;
 	rig_rows(g, a.qkv, d.qkv, d.all, tokens, 2);
 	rig_rows(g, b.dout, d.dout, d.width, tokens, 2);
 	ret = rig_load(g);
@@ -149,7 +191,8 @@ static void test_shape(struct rig *g, const struct shape *s, int wild)
 	ok(!ret, "%s: forward, %u cycles%s%s", name, cycles, ret ? ": " : "",
 	   ret ? wse_error() : "");
 
-	test_cycles(g, "forward", cycles, wse_attn_cycles(s->t, s->s, s->d, s->heads, s->group));
+	test_cycles(g, "forward", cycles,
+		    wse_attn_cycles(s->t, s->s, s->d, s->heads, s->group) + more[0]);
 	b.qkv = a.qkv;
 	b.o = a.o;
 	b.max = a.max;
@@ -167,11 +210,12 @@ static void test_shape(struct rig *g, const struct shape *s, int wild)
 	   ret ? wse_error() : "");
 	test_cycles(g, "backward", cycles,
 		    wse_attn_back_cycles(s->t, s->s, s->d, s->heads, s->group) +
-			    (shared ? wse_attn_share_cycles(s->t, s->d, s->heads) : 0));
+			    (shared ? wse_attn_share_cycles(s->t, s->d, s->heads) : 0) + more[1]);
 	data_free(&d);
 }
 
-static void test_program(const char *uri, const char *program, const struct shape *shapes, size_t n)
+static void test_shapes(const char *uri, const char *program, const struct shape *shapes, size_t n,
+			int sloped)
 {
 	struct rig g;
 
@@ -179,8 +223,18 @@ static void test_program(const char *uri, const char *program, const struct shap
 		return;
 	rig_seed = 1;
 	for (size_t i = 0; i < n; i++)
-		test_shape(&g, &shapes[i], i % 3 == 2);
+		test_shape(&g, &shapes[i], i % 3 == 2, sloped);
 	rig_close(&g);
+}
+
+static void test_program(const char *uri, const char *program, const struct shape *shapes, size_t n)
+{
+	test_shapes(uri, program, shapes, n, 0);
+}
+
+static void test_slopes(const char *uri, const struct shape *shapes, size_t n)
+{
+	test_shapes(uri, "slopes.elf", shapes, n, 1);
 }
 
 static void test_device(const char *uri, const struct shape *shapes, size_t n)
@@ -297,6 +351,12 @@ int main(void)
 	test_device("sim:rtl,rows=2,cols=2", several, COUNT(several));
 	test_program("sim:rtl,rows=2,cols=2,seed=5", "full.elf", shared, COUNT(shared));
 	test_program("sim:rtl,rows=4,cols=4", "full.elf", shared4, COUNT(shared4));
+	test_slopes("sim:func,rows=4,cols=4,races=1", four, COUNT(four));
+	test_slopes("sim:func,rows=4,cols=6", group3, COUNT(group3));
+	test_slopes("sim:func,rows=8,cols=4,shuffle=1,seed=3", shared, COUNT(shared));
+	test_slopes("sim:rtl,rows=4,cols=4", four, COUNT(four));
+	test_slopes("sim:rtl,rows=4,cols=4", group4, COUNT(group4));
+	test_slopes("sim:rtl,rows=2,cols=2", shared, COUNT(shared));
 	test_deadlock("sim:func,rows=2,cols=1");
 	test_deadlock("sim:rtl,rows=2,cols=2");
 	return tap_end();

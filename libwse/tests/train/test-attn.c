@@ -81,6 +81,7 @@ static const uint16_t *row(const struct run *r, uint32_t p, uint32_t head, uint3
 struct exact {
 	uint32_t s, d;
 	double *in, *o;	 /* [3][d][s] [d][s] */
+	double slope;	 /* a score falls by it with each token between */
 	const double *g; /* [d][s] */
 };
 
@@ -94,7 +95,7 @@ static double exact_forward(const struct exact *e)
 		double m = -INFINITY, l = 0;
 
 		for (uint32_t key = 0; key <= t; key++) {
-			p[key] = 0;
+			p[key] = e->slope * ((double)key - t);
 			for (uint32_t f = 0; f < e->d; f++)
 				p[key] += q[f * e->s + t] * k[f * e->s + key];
 			m = fmax(m, p[key]);
@@ -145,7 +146,8 @@ static void against_exact(const struct run *r, uint32_t head, uint32_t first, co
 	double *in = malloc(3 * n * 8), *o = malloc(n * 8), *g = malloc(n * 8),
 	       *mine = malloc(3 * n * 8);
 	double *diff = malloc(3 * n * 8);
-	struct exact e = {s, d, in, o, g};
+	const uint32_t nth = head / r->s.group;
+	struct exact e = {s, d, in, o, r->s.slopes ? (double)r->s.slopes[nth] : 0, g};
 	char text[128];
 
 	for (uint32_t f = 0; f < d; f++)
@@ -191,22 +193,29 @@ static void against_exact(const struct run *r, uint32_t head, uint32_t first, co
 }
 
 /* group: columns of a head, with d of its features each */
-static void test_exact(uint32_t rows, uint32_t cols, uint32_t tokens, uint32_t s, uint32_t d,
-		       uint32_t heads, uint32_t group)
+static void test_sloped(uint32_t rows, uint32_t cols, uint32_t tokens, uint32_t s, uint32_t d,
+			uint32_t heads, uint32_t group, const float *slopes)
 {
 	char name[96];
 	struct run r;
 
 	run_init(&r, rows, cols, tokens, s, d, heads);
 	r.s.group = group;
+	r.s.slopes = slopes;
 	r.scale /= sqrtf((float)group);
-	snprintf(name, sizeof(name), "%u x %u, %u tokens in sequences of %u, %u x %u heads of %u",
-		 rows, cols, tokens, s, cols / group, heads, d * group);
+	snprintf(name, sizeof(name), "%u x %u, %u tokens in sequences of %u, %u x %u heads of %u%s",
+		 rows, cols, tokens, s, cols / group, heads, d * group, slopes ? ", slopes" : "");
 	if (ok(!run_oracle(&r), "%s", name)) {
 		against_exact(&r, 0, 0, name);
 		against_exact(&r, heads * cols - group, tokens - s, name);
 	}
 	run_free(&r);
+}
+
+static void test_exact(uint32_t rows, uint32_t cols, uint32_t tokens, uint32_t s, uint32_t d,
+		       uint32_t heads, uint32_t group)
+{
+	test_sloped(rows, cols, tokens, s, d, heads, group, NULL);
 }
 
 /* o, max, recip and dq are the same bits for 1, 2 and 4 rows a sequence; dk and dv are only near */
@@ -264,16 +273,16 @@ static void test_refused(void)
 		struct wse_tile tile;
 		struct wse_attn_shape s;
 	} bad[] = {
-		{{4, 1, 8, 0, 0, 0}, {63, 63, 16, 1, 1, 0, 0}},
-		{{4, 1, 8, 0, 0, 0}, {64, 24, 16, 1, 1, 0, 0}},
-		{{4, 1, 8, 0, 0, 0}, {64, 128, 16, 1, 1, 0, 0}},
-		{{4, 1, 8, 0, 0, 0}, {16, 16, 16, 1, 1, 0, 0}},
-		{{4, 1, 8, 0, 0, 0}, {64, 64, 0, 1, 1, 0, 0}},
-		{{4, 1, 8, 0, 0, 0}, {64, 64, 16, 0, 1, 0, 0}},
-		{{4, 1, 6, 0, 0, 0}, {64, 64, 16, 1, 1, 0, 0}},
-		{{4, 3, 8, 0, 0, 0}, {64, 64, 16, 1, 2, 0, 0}},
-		{{4, 2, 8, 0, 0, 0}, {64, 64, 16, 3, 1, 2, 0}},
-		{{0, 1, 8, 0, 0, 0}, {64, 64, 16, 1, 1, 0, 0}},
+		{{4, 1, 8, 0, 0, 0}, {63, 63, 16, 1, 1, 0, 0, NULL}},
+		{{4, 1, 8, 0, 0, 0}, {64, 24, 16, 1, 1, 0, 0, NULL}},
+		{{4, 1, 8, 0, 0, 0}, {64, 128, 16, 1, 1, 0, 0, NULL}},
+		{{4, 1, 8, 0, 0, 0}, {16, 16, 16, 1, 1, 0, 0, NULL}},
+		{{4, 1, 8, 0, 0, 0}, {64, 64, 0, 1, 1, 0, 0, NULL}},
+		{{4, 1, 8, 0, 0, 0}, {64, 64, 16, 0, 1, 0, 0, NULL}},
+		{{4, 1, 6, 0, 0, 0}, {64, 64, 16, 1, 1, 0, 0, NULL}},
+		{{4, 3, 8, 0, 0, 0}, {64, 64, 16, 1, 2, 0, 0, NULL}},
+		{{4, 2, 8, 0, 0, 0}, {64, 64, 16, 3, 1, 2, 0, NULL}},
+		{{0, 1, 8, 0, 0, 0}, {64, 64, 16, 1, 1, 0, 0, NULL}},
 	};
 	int refused = 1;
 
@@ -293,6 +302,8 @@ int main(void)
 	/* s t > WSE_ATTN_SCORES: in one pass */
 	test_exact(4, 1, 96, 96, 8, 1, 1);
 	test_exact(2, 4, 96, 96, 4, 1, 2);
+	test_sloped(4, 2, 64, 32, 8, 2, 1, (const float[]){0.5f, 0.1f, 1.0f, 0.0625f});
+	test_sloped(2, 4, 96, 96, 4, 1, 2, (const float[]){0.25f, 0.7f});
 	test_rows();
 	test_causal();
 	test_refused();
