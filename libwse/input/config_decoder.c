@@ -86,14 +86,21 @@ static void read_scaling(struct sections *s, struct wse_yaml *m, struct wse_gpt 
 static void read_positions(struct sections *s, struct wse_yaml *m, enum wse_decoder of,
 			   struct wse_gpt *g)
 {
-	static const char *const types[] = {"learned", "rotary", NULL};
+	static const char *const types[] = {"learned", "rotary", "alibi", NULL};
 	struct wse_yaml *type = wse_yaml_peek(m, "position_embedding_type");
-	int rotary = type ? reader_choice(&s->r, m, "position_embedding_type", 0, types)
-			  : (int)forms[of].rotary;
+	int is = type ? reader_choice(&s->r, m, "position_embedding_type", 0, types)
+		      : (int)forms[of].rotary;
 	uint32_t d = g->heads ? g->hidden / g->heads : 0;
 
-	g->learned = rotary <= 0;
-	if (rotary <= 0)
+	g->learned = is <= 0;
+	g->alibi = is == 2;
+	if (g->alibi) {
+		g->rotary_halves = forms[of].halves; /* whose names it has */
+		if (reader_flag(&s->r, m, "alibi_trainable_slopes", 0))
+			reader_fail(&s->r, wse_yaml_peek(m, "alibi_trainable_slopes"),
+				    "must be false: slopes are those of the number of heads");
+	}
+	if (is != 1)
 		return;
 	/* the Model Zoo: a quarter of a head */
 	g->rotary = (uint32_t)reader_u64(&s->r, m, "rotary_dim", 0, forms[of].whole ? d : d / 4, 2,

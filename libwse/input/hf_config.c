@@ -108,6 +108,9 @@ static int check_rotary(struct compare *c, json_object *j, const struct wse_gpt 
 		rotary = floor(hf_number(j, "rotary_pct", 0.25) * d);
 	else if (names == WSE_GPT_NAMES_LLAMA)
 		rotary = d;
+	if (m->alibi)
+		differ_in_words(c, "position_embedding_type", rotary ? "rotary" : "learned",
+				"alibi");
 	if (ret || !rotary)
 		return ret;
 	differ(c, "head_dim", hf_number(j, "head_dim", d), d);

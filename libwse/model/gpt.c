@@ -149,7 +149,7 @@ static uint32_t head_in_chunks(struct build *b, uint32_t x, uint32_t target)
 	return dx;
 }
 
-/* the sum that the first block reads, and the table of angles */
+/* the sum that the first block reads, and the table of angles or slopes */
 static uint32_t inputs(struct build *b)
 {
 	uint32_t rows = b->m->hidden / b->cols, x, d;
@@ -162,6 +162,8 @@ static uint32_t inputs(struct build *b)
 	if (b->m->rotary)
 		b->angles = wse_op_in(b->g, "angles", wse_gpt_in_angles(b->m), WSE_TYPE_F32,
 				      WSE_SHAPE_SHARED, b->m->rotary);
+	if (b->m->alibi)
+		b->slopes = wse_op_slopes(b->g, wse_gpt_in_angles(b->m), b->m->heads);
 	return x;
 }
 
@@ -233,6 +235,9 @@ static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile,
 		wse_graph_in(g, "rows of the positions", h * tokens * 2);
 	if (m->rotary)
 		wse_graph_in(g, "angles of the positions", m->rotary * tokens * 4);
+	if (m->alibi)
+		wse_graph_in(g, "slopes of the heads",
+			     wse_attn_slope_rows(t, m->heads) * tokens * 4);
 	g->loss = wse_graph_out(g, "losses", tokens * 4);
 	wse_graph_out(g, "gradient of the inputs", h * tokens * 4);
 	g->logits = wse_graph_out(g, "logits", vocab * tokens * 4);

@@ -76,6 +76,7 @@ struct wse_gpt {
 	/* LLaMA 3's scaling of slow pairs alone: struct wse_rotary; original 0: all alike */
 	float rotary_low, rotary_high, rotary_original;
 	uint32_t learned;   /* a table of positions */
+	uint32_t alibi;	    /* positions by slopes, which no rotary ones are beside */
 	uint32_t gated;	    /* SwiGLU: act(gate) x up */
 	uint32_t no_qkv_bias, no_proj_bias, no_ffn_bias, head_bias;
 	/*

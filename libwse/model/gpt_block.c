@@ -154,7 +154,8 @@ static void attention(const struct build *b, struct block *k, uint32_t vec)
 				       .heads = wse_heads_of(h.heads, group, b->cols),
 				       .group = group,
 				       .kv = wse_heads_of(h.kv, group, b->cols),
-				       .scale = b->m->score_scale};
+				       .scale = b->m->score_scale,
+				       .slopes = b->m->alibi ? b->slopes + 1 : 0};
 	k->attn.qkv = wse_op_linear(b->g,
 				    &(struct wse_linear_op){.program = b->program,
 							    .unit = k->qkv_unit,

@@ -26,6 +26,7 @@ struct build {
 	enum keep keep;
 	uint32_t chunks, chunk;
 	uint32_t angles; /* value with the table of rotary positions */
+	uint32_t slopes; /* with that of the heads' slopes */
 	struct wse_gpt_head head;
 	uint32_t head_unit, head_vec, head_bias; /* value of its biases and their place */
 };

@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "model/alibi.h"
 #include "model/rotary.h"
 #include "num/num.h"
+#include "ops/ops.h"
 
 /* of the table's rows: what a micro-batch's inputs are gathered from */
 enum { T_WTE, T_WPE };
@@ -42,6 +44,14 @@ static void gather_rows(const struct wse_gpt *m, const struct wse_input *in,
 	}
 }
 
+/* the table of the heads' slopes */
+static void gather_slopes(const struct wse_gpt *m, const struct wse_graph *g, float *table)
+{
+	wse_attn_slopes(g, m->heads, table);
+	for (uint32_t i = 0; i < m->heads; i++)
+		wse_attn_slope(g, i, wse_alibi_slope(i, m->heads), table);
+}
+
 /* the embeddings of the tokens before the targets, and of their positions, or angles of these */
 void wse_gpt_gather(const struct wse_model *model, const struct wse_graph *g,
 		    const struct wse_input *in, const uint16_t *const *samples,
@@ -58,6 +68,8 @@ void wse_gpt_gather(const struct wse_model *model, const struct wse_graph *g,
 	if (m->rotary)
 		wse_rotary_table(&rotary, m->seq, t_all,
 				 wse_span_ptr(job->in[wse_gpt_in_angles(m)]));
+	if (m->alibi)
+		gather_slopes(m, g, wse_span_ptr(job->in[wse_gpt_in_angles(m)]));
 }
 
 /* dx [H][T] of every token, in token order, onto its embedding's row and its position's */

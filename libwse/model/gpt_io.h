@@ -5,10 +5,11 @@
 
 #include "model/gpt.h"
 
-enum { IN_TARGETS, IN_TOKENS, IN_POSITIONS /* or, where there is no table of them, angles */ };
+/* the last one: where there is no table of positions, angles or slopes */
+enum { IN_TARGETS, IN_TOKENS, IN_POSITIONS };
 enum { OUT_LOSSES, OUT_DX, OUT_LOGITS };
 
-/* rotary positions: number of the input with cosines and sines */
+/* number of the input with cosines and sines, or with slopes */
 static inline uint32_t wse_gpt_in_angles(const struct wse_gpt *m)
 {
 	return IN_POSITIONS + !!m->learned;

@@ -70,6 +70,8 @@ static int check_rotary(const struct wse_gpt *m)
 {
 	uint32_t d = m->hidden / m->heads;
 
+	if (m->rotary && m->alibi)
+		return wse_fail(-EINVAL, "positions are rotary or by slopes (alibi), not both");
 	if (m->rotary > d)
 		return wse_fail(-EINVAL,
 				"rotary_dim %u is more than the %u features of a head: choose %u",

@@ -39,7 +39,7 @@ enum wse_gpt_names wse_gpt_names_of(const struct wse_gpt *m)
 {
 	if (m->norm == WSE_GPT_NORM_RMS)
 		return WSE_GPT_NAMES_LLAMA;
-	if (m->block == WSE_GPT_PARALLEL_TWO || (m->rotary && m->rotary_halves))
+	if (m->block == WSE_GPT_PARALLEL_TWO || ((m->rotary || m->alibi) && m->rotary_halves))
 		return WSE_GPT_NAMES_NEOX;
 	return m->block == WSE_GPT_PARALLEL_ONE || m->rotary ? WSE_GPT_NAMES_GPTJ
 							     : WSE_GPT_NAMES_GPT2;
@@ -280,7 +280,9 @@ void wse_gpt_describe_form(const struct wse_gpt *m, char *text, size_t size)
 	} words[] = {{m->norm == WSE_GPT_NORM_RMS, " rms"},
 		     {m->gated != 0, " gated"},
 		     {m->learned && m->rotary, " learned"},
-		     {!m->learned && !m->rotary, " no_positions"}};
+		     {m->alibi != 0, " alibi"},
+		     {m->learned && m->alibi, " learned"},
+		     {!m->learned && !m->rotary && !m->alibi, " no_positions"}};
 	char number[32];
 
 	if (wse_gpt_kv_width(m) != m->hidden)

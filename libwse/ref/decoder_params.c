@@ -16,7 +16,7 @@ int decoder_check(const struct decoder_cfg *c)
 	if (!c->vocab || !c->hidden || !c->layers || !c->heads || !c->filter)
 		return -EINVAL;
 	if (c->hidden % c->heads || c->heads % kv || c->rotary % 2 ||
-	    c->rotary > c->hidden / c->heads)
+	    c->rotary > c->hidden / c->heads || (c->alibi && c->rotary))
 		return -EINVAL;
 	return c->family == DECODER_NEOX && kv != c->heads ? -EINVAL : 0;
 }

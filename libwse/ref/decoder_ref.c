@@ -294,7 +294,19 @@ static float score_scale(const struct run *r)
 	return r->c->score_scale != 0.0f ? r->c->score_scale : 1.0f / sqrtf((float)r->d);
 }
 
-/* p [NH][S][S] = softmax(q k^T / sqrt(d)) of the past, o = p v */
+/* ALiBi's of head i of n: powers of 2^(-8 / n), and between those of fewer heads where n is none */
+static double slope(uint32_t i, uint32_t n)
+{
+	uint32_t below = 1;
+
+	while (2 * below <= n)
+		below *= 2;
+	if (below == n)
+		return pow(pow(2.0, -8.0 / n), i + 1.0);
+	return i < below ? slope(i, below) : slope(2 * (i - below), 2 * below);
+}
+
+/* p [NH][S][S] = softmax(q k^T / sqrt(d), less slopes) of the past, o = p v */
 static void attention(const struct run *r, struct kept *k)
 {
 	const uint32_t s = r->s, h = r->c->hidden, d = r->d, w = r->qw;
@@ -315,6 +327,8 @@ static void attention(const struct run *r, struct kept *k)
 			for (uint32_t u = 0; u <= t; u++) {
 				p[u] = scale * cblas_sdot((int)d, q + (size_t)t * w, 1,
 							  key + (size_t)u * w, 1);
+				if (r->c->alibi)
+					p[u] -= (float)(slope(n, r->c->heads) * (t - u));
 				max = p[u] > max ? p[u] : max;
 			}
 			for (uint32_t u = 0; u <= t; u++)

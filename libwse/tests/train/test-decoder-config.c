@@ -56,7 +56,7 @@ static int same_form(const struct wse_gpt *a, const struct wse_gpt *b)
 	       a->rotary_base == b->rotary_base && a->rotary_scale == b->rotary_scale &&
 	       a->rotary_low == b->rotary_low && a->rotary_high == b->rotary_high &&
 	       a->rotary_original == b->rotary_original && a->learned == b->learned &&
-	       a->gated == b->gated && a->no_qkv_bias == b->no_qkv_bias &&
+	       a->alibi == b->alibi && a->gated == b->gated && a->no_qkv_bias == b->no_qkv_bias &&
 	       a->no_proj_bias == b->no_proj_bias && a->no_ffn_bias == b->no_ffn_bias &&
 	       a->head_bias == b->head_bias && a->tied == b->tied && a->act == b->act &&
 	       a->hidden == b->hidden && a->heads == b->heads && a->filter == b->filter &&
@@ -117,6 +117,13 @@ static void forms(void)
 	gives("gpt_neox", "name: gpt_neox, " SIZES, m);
 	m.block = WSE_GPT_SERIAL;
 	gives("gpt_neox in series", "name: gpt_neox, " SIZES "use_parallel_residual: false", m);
+	m.rotary = 0;
+	m.rotary_base = m.rotary_scale = 0.0f;
+	m.alibi = 1;
+	gives("gpt_neox with slopes",
+	      "name: gpt_neox, " SIZES "use_parallel_residual: false, "
+	      "position_embedding_type: alibi, alibi_trainable_slopes: false",
+	      m);
 
 	m = sizes;
 	m.norm = WSE_GPT_NORM_RMS;
@@ -184,16 +191,20 @@ static void faults(void)
 		"16 is a sliding window, which is not there: with sequences of up to that many "
 		"tokens (max_sequence_length 16)");
 	refused("name: mistral, " SIZES "attention_inner_dim: 32", "must be hidden_size, 64");
-	refused("name: gptj, " SIZES "position_embedding_type: alibi",
-		"accepted: learned or rotary");
+	refused("name: gptj, " SIZES "position_embedding_type: sine",
+		"accepted: learned or rotary or alibi");
+	refused("name: gptj, " SIZES "position_embedding_type: alibi, rotary_dim: 4",
+		"rotary_dim is unknown");
+	refused("name: gptj, " SIZES "position_embedding_type: alibi, alibi_trainable_slopes: true",
+		"alibi_trainable_slopes must be false");
 	refused("name: llama, " SIZES "norm_type: biasless-layernorm",
 		"accepted: layernorm or rmsnorm");
 	refused("name: llama, " SIZES "rotary_dims: 8", "(did you mean rotary_dim?)");
 	refused("name: gpt3, " SIZES "rotary_dim: 8", "rotary_dim is unknown");
 	refused("name: llama, " SIZES "embedding_layer_norm: true", "must be false");
 	refused("name: opt, " SIZES, "accepted: mlp or gpt2 or gpt3 or gptj or gpt_neox");
-	refused("name: bloom, " SIZES "position_embedding_type: alibi",
-		"position_embedding_type is \"alibi\"");
+	refused("name: bloom, " SIZES "position_embedding_type: alibi, embedding_layer_norm: true",
+		"embedding_layer_norm must be false");
 }
 
 static int near(double a, double b)

@@ -42,7 +42,7 @@ static int open_run(const char *model, const char *uri, uint32_t devices, struct
 			yaml, sizeof(yaml),
 			"trainer:\n"
 			"  init:\n"
-			"    model: {hidden_size: 64,\n"
+			"    model: {%s\n"
 			"            max_position_embeddings: 64, layer_norm_epsilon: 1.0e-5, %s}\n"
 			"    optimizer: {AdamW: {betas: [0.9, 0.95], weight_decay: 0.01}}\n"
 			"    schedulers: [{ConstantLR: {learning_rate: 3.0e-3}}]\n"
@@ -52,7 +52,7 @@ static int open_run(const char *model, const char *uri, uint32_t devices, struct
 			"  fit:\n"
 			"    train_dataloader: {batch_size: 4, micro_batch_size: 1, data_dir: TEXT}\n"
 			"    val_dataloader: {held_out_bytes: 1024}\n",
-			model),
+			strstr(model, " hidden_size") ? "" : "hidden_size: 64,", model),
 		.data = text};
 	int ret = wse_config_read(&src, &cfg, &faults);
 
@@ -88,6 +88,7 @@ static struct decoder_cfg ref_cfg(const struct wse_gpt *m)
 		.eps = m->eps,
 		.serial = m->block == WSE_GPT_SERIAL,
 		.tied = (int)m->tied,
+		.alibi = (int)m->alibi,
 	};
 }
 
@@ -392,7 +393,9 @@ static void logits(const char *what, const char *model)
 #define MUP                                                                            \
 	", mup_base_hidden_size: 32, mup_base_filter_size: 128, embeddings_scale: 4, " \
 	"output_logits_alpha: 2.22, scale_qk_dot_by_d: true, attention_logits_alpha: 4"
-#define GROUPS(n) ", extra_attention_params: {num_kv_groups: " #n "}"
+#define ALIBI	   ", position_embedding_type: alibi"
+#define ALIBI_NEOX NEOX(2, 4) ", use_parallel_residual: false" ALIBI
+#define GROUPS(n)  ", extra_attention_params: {num_kv_groups: " #n "}"
 
 int main(void)
 {
@@ -440,9 +443,15 @@ int main(void)
 		  "sim:func,rows=4,cols=8", GPTJ(2, 4) SPARSE("0.75"));
 	reference("LLaMA, four layers, rotary 8 of 16", "sim:func,rows=4,cols=4",
 		  LLAMA(4, 4) ", rotary_dim: 8");
+	reference("NeoX in series, slopes", "sim:func,rows=4,cols=4", ALIBI_NEOX);
+	reference("GPT-J, slopes of 12 heads, 6 a column", "sim:func,rows=4,cols=2",
+		  SIZES(2, 12) "name: gptj, nonlinearity: gelu, hidden_size: 48" ALIBI);
+	reference("LLaMA, slopes of 6 heads, 3 of keys, over 2 columns each",
+		  "sim:func,rows=4,cols=12", LLAMA(2, 6) ", hidden_size: 96" GROUPS(3) ALIBI);
 	reference("GPT-J, muP", "sim:func,rows=4,cols=4", GPTJ(2, 4) MUP);
 	same_bits("GPT-J, muP", GPTJ(2, 4) MUP);
 	same_bits("GPT-J", GPTJ(2, 4));
+	same_bits("NeoX in series, slopes", ALIBI_NEOX);
 	same_bits("NeoX", NEOX(2, 4));
 	same_bits("LLaMA, 2 of 4 heads of keys", LLAMA(2, 4) GROUPS(2));
 	logits("GPT-J", GPTJ(2, 4) RANDOM);

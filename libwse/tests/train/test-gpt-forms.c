@@ -344,7 +344,9 @@ static void programs(void)
 	} all[] = {{{.learned = 1}, "train.elf"},
 		   {{.learned = 1, .head_bias = 1, .no_qkv_bias = 1}, "train.elf"},
 		   {{.learned = 1, .kv_heads = 1}, "full.elf"},
-		   {{.rotary = 8}, "full.elf"}};
+		   {{.rotary = 8}, "full.elf"},
+		   {{.alibi = 1}, "slopes.elf"},
+		   {{.alibi = 1, .kv_heads = 1, .norm = WSE_GPT_NORM_RMS}, "slopes.elf"}};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		const struct form f = {"", all[i].m};

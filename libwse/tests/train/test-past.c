@@ -300,6 +300,10 @@ static const struct {
 			      "{original_max_position_embeddings: 32}}"},
 	{"LLaMA, one head of keys over the columns",
 	 MODEL("name: llama") "4, extra_attention_params: {num_kv_groups: 1}, filter_size: 48}"},
+	{"GPT-2 with slopes", MODEL("name: gpt2") "4, position_embedding_type: alibi}"},
+	{"LLaMA with slopes, two heads of keys",
+	 MODEL("name: llama") "4, extra_attention_params: {num_kv_groups: 2}, filter_size: 48, "
+			      "position_embedding_type: alibi}"},
 	{"GPT-2 with muP's factors",
 	 MODEL("name: gpt2") "4, embeddings_scale: 2, attention_logits_alpha: 0.5, "
 			     "mup_base_hidden_size: 16, mup_base_filter_size: 64}"},
