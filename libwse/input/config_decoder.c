@@ -187,8 +187,8 @@ uint32_t wse_config_form(struct sections *s, struct wse_yaml *m, enum wse_decode
 			 struct wse_gpt *g)
 {
 	static const char *const norms[] = {"layernorm", "rmsnorm", NULL};
-	static const char *const no[] = {"embedding_layer_norm", "scale_qk_dot_by_layer_idx",
-					 "norm_first_sandwich", "use_qk_norm", NULL};
+	static const char *const no[] = {"scale_qk_dot_by_layer_idx", "norm_first_sandwich",
+					 "use_qk_norm", NULL};
 	static const char *const ignored[] = {"attention_softmax_fp32", "attention_kernel",
 					      "boundary_casting", NULL};
 	int norm = wse_yaml_peek(m, "norm_type") ? reader_choice(&s->r, m, "norm_type", 0, norms)
@@ -207,6 +207,7 @@ uint32_t wse_config_form(struct sections *s, struct wse_yaml *m, enum wse_decode
 	g->head_bias =
 		(uint32_t)reader_flag(&s->r, m, "use_bias_in_output", (int)forms[of].head_bias);
 	g->tied = (uint32_t)reader_flag(&s->r, m, "share_embedding_weights", (int)forms[of].tied);
+	g->embed_norm = (uint32_t)reader_flag(&s->r, m, "embedding_layer_norm", 0);
 	for (int i = 0; no[i]; i++)
 		if (reader_flag(&s->r, m, no[i], 0))
 			reader_fail(&s->r, wse_yaml_peek(m, no[i]), "must be false");

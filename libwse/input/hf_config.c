@@ -138,6 +138,7 @@ static void check_form(struct compare *c, json_object *j, const struct wse_gpt *
 							 : hf_number(j, "layer_norm_epsilon", 1e-5);
 
 	differ(c, "layer_norm_epsilon", eps, m->eps);
+	differ(c, "embedding_layer_norm", 0, m->embed_norm != 0);
 	if (names == WSE_GPT_NAMES_NEOX)
 		differ(c, "use_parallel_residual", hf_flag(j, "use_parallel_residual", 1),
 		       m->block != WSE_GPT_SERIAL);
@@ -246,7 +247,7 @@ static int is_theirs(const struct wse_gpt *m, enum wse_gpt_names names)
 	const int based = m->rotary_base != 0.0f && m->rotary_base != 10000.0f;
 	const int shared = wse_gpt_kv_width(m) != m->hidden;
 
-	if (!act_name(m) || m->embed_scale != 0.0f || m->score_scale != 0.0f ||
+	if (!act_name(m) || m->embed_norm || m->embed_scale != 0.0f || m->score_scale != 0.0f ||
 	    m->logits_scale != 0.0f || m->learned != (names == WSE_GPT_NAMES_GPT2))
 		return 0;
 	switch (names) {

@@ -149,8 +149,31 @@ static uint32_t head_in_chunks(struct build *b, uint32_t x, uint32_t target)
 	return dx;
 }
 
-/* the sum that the first block reads, and the table of angles or slopes */
-static uint32_t inputs(struct build *b)
+/* a norm outside of the blocks: its vectors have a unit of their own */
+struct alone {
+	uint32_t unit, gain, bias;
+	struct wse_norm_op op;
+};
+
+static struct alone norm_unit(const struct build *b, uint32_t gain, uint32_t bias)
+{
+	uint32_t unit = wse_graph_unit(b->g, WSE_NO_TENSOR, 0, 0, 1);
+
+	return (struct alone){.unit = unit,
+			      .gain = wse_graph_vec(b->g, unit, gain, b->m->hidden, 1),
+			      .bias = place_vec(b->g, unit, bias, b->m->hidden, 1)};
+}
+
+static uint32_t norm_alone(const struct build *b, struct alone *n, uint32_t x)
+{
+	uint32_t vec = wse_op_vec_in(b->g, n->unit);
+
+	n->op = wse_gpt_norm_of(b, x, vec, n->gain, n->bias);
+	return wse_op_norm(b->g, &n->op, "activations");
+}
+
+/* the embeddings' sum */
+static uint32_t embeddings(const struct build *b)
 {
 	uint32_t rows = b->m->hidden / b->cols, x, d;
 
@@ -159,12 +182,37 @@ static uint32_t inputs(struct build *b)
 		d = wse_op_in(b->g, "inputs", IN_POSITIONS, WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows);
 		x = wse_op_add(b->g, b->program, x, d, "activations");
 	}
+	return x;
+}
+
+/* the tables of angles or slopes */
+static void tables(struct build *b)
+{
 	if (b->m->rotary)
 		b->angles = wse_op_in(b->g, "angles", wse_gpt_in_angles(b->m), WSE_TYPE_F32,
 				      WSE_SHAPE_SHARED, b->m->rotary);
 	if (b->m->alibi)
 		b->slopes = wse_op_slopes(b->g, wse_gpt_in_angles(b->m), b->m->heads);
-	return x;
+}
+
+/*
+ * of the embeddings' norm: dres becomes the gradient of what it reads, which comes from the host
+ * again unless all is kept
+ */
+static void embed_norm_back(struct build *b, struct alone *n, uint32_t *dres)
+{
+	uint32_t dy = *dres;
+
+	if (b->keep != KEEP_ALL) {
+		enter(b, FORWARD);
+		n->op.x = embeddings(b);
+		enter(b, BACKWARD);
+	}
+	n->op.program = b->program;
+	n->op.vec = wse_op_vec_in(b->g, n->unit);
+	*dres = WSE_NO_VALUE;
+	wse_op_norm_back(b->g, &n->op, dy, dres);
+	wse_op_vec_out(b->g, n->unit, n->op.vec);
 }
 
 static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile, uint32_t t,
@@ -177,9 +225,8 @@ static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile,
 			  .head_vec = WSE_NO_VALUE,
 			  .head = wse_gpt_head_of(m->vocab, tile->cols, t)};
 	size_t tokens = (size_t)t * tile->rows;
-	uint32_t h = m->hidden, vocab, final, x, target, vec, dy, d;
-	uint32_t dres = WSE_NO_VALUE, gain, bias;
-	struct wse_norm_op ln;
+	uint32_t h = m->hidden, vocab, x, target, dy, d, dres = WSE_NO_VALUE;
+	struct alone embed = {0}, final;
 	struct wse_gpt_tensors all;
 	struct block *blocks;
 	struct mode how;
@@ -220,11 +267,11 @@ static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile,
 	enter(&b, FORWARD);
 	wse_gpt_tensors_of(m, &all);
 	vocab = b.head.chunks * b.head.rows * tile->cols;
+	if (m->embed_norm)
+		embed = norm_unit(&b, all.ln_e_g, all.ln_e_b);
 	for (uint32_t l = 0; l < m->layers; l++)
 		wse_gpt_add_units(&b, &blocks[l], l);
-	final = wse_graph_unit(g, WSE_NO_TENSOR, 0, 0, 1);
-	gain = wse_graph_vec(g, final, all.ln_f_g, h, 1);
-	bias = place_vec(g, final, all.ln_f_b, h, 1);
+	final = norm_unit(&b, all.ln_f_g, all.ln_f_b);
 	b.head_unit = wse_graph_unit(g, all.head_w, vocab, h, 1);
 	if (b.head.chunks > 1)
 		wse_graph_chunks_in_order(g, b.head_unit, b.head.chunks);
@@ -247,14 +294,15 @@ static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile,
 	target = wse_op_in(g, "targets", IN_TARGETS,
 			   m->vocab > WSE_VOCAB_NARROW ? WSE_TYPE_U32 : WSE_TYPE_U16,
 			   WSE_SHAPE_SHARED, 1);
-	x = inputs(&b);
+	x = embeddings(&b);
+	tables(&b);
+	if (m->embed_norm)
+		x = norm_alone(&b, &embed, x);
 	for (uint32_t l = 0; l < m->layers; l++) {
 		blocks[l].x = x;
 		x = wse_gpt_forward_block(&b, &blocks[l]);
 	}
-	vec = wse_op_vec_in(g, final);
-	ln = wse_gpt_norm_of(&b, x, vec, gain, bias);
-	x = wse_op_norm(g, &ln, "activations");
+	x = norm_alone(&b, &final, x);
 	enter(&b, LOSS);
 	if (b.head_bias != WSE_NO_BIAS)
 		b.head_vec = wse_op_vec_in(g, b.head_unit);
@@ -264,11 +312,13 @@ static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile,
 	if (b.head_bias != WSE_NO_BIAS)
 		wse_op_vec_out(g, b.head_unit, b.head_vec);
 	enter(&b, BACKWARD);
-	ln.program = b.program;
-	dy = wse_op_norm_back(g, &ln, d, &dres);
-	wse_op_vec_out(g, final, vec);
+	final.op.program = b.program;
+	dy = wse_op_norm_back(g, &final.op, d, &dres);
+	wse_op_vec_out(g, final.unit, final.op.vec);
 	for (uint32_t l = m->layers; l-- > 0;)
 		dy = wse_gpt_backward_block(&b, &blocks[l], &dres, dy);
+	if (m->embed_norm)
+		embed_norm_back(&b, &embed, &dres);
 	wse_op_out(g, OUT_DX, dres);
 	free(blocks);
 	return wse_ops_finish(g);

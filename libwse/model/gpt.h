@@ -77,6 +77,7 @@ struct wse_gpt {
 	float rotary_low, rotary_high, rotary_original;
 	uint32_t learned;   /* a table of positions */
 	uint32_t alibi;	    /* positions by slopes, which no rotary ones are beside */
+	uint32_t embed_norm; /* a norm between the embeddings' sum and the first block (BLOOM) */
 	uint32_t gated;	    /* SwiGLU: act(gate) x up */
 	uint32_t no_qkv_bias, no_proj_bias, no_ffn_bias, head_bias;
 	/*

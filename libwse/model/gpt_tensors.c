@@ -74,11 +74,22 @@ static uint32_t block_from(const struct wse_gpt *m, uint32_t n, struct wse_gpt_b
 	return n - first;
 }
 
+/* of the embeddings and their norm, from n = 0 on */
+static void before_blocks(const struct wse_gpt *m, uint32_t *n, struct wse_gpt_tensors *to)
+{
+	to->wte = next(n, 1);
+	to->wpe = next(n, m->learned != 0);
+	to->ln_e_g = next(n, m->embed_norm != 0);
+	to->ln_e_b = next(n, m->embed_norm && m->norm == WSE_GPT_NORM_LAYER);
+}
+
 void wse_gpt_block_tensors_of(const struct wse_gpt *m, uint32_t layer,
 			      struct wse_gpt_block_tensors *to)
 {
-	const uint32_t first = 1 + !!m->learned;
+	struct wse_gpt_tensors all;
+	uint32_t first = 0;
 
+	before_blocks(m, &first, &all);
 	block_from(m, first + layer * block_from(m, first, to), to);
 }
 
@@ -87,8 +98,7 @@ uint32_t wse_gpt_tensors_of(const struct wse_gpt *m, struct wse_gpt_tensors *to)
 	struct wse_gpt_block_tensors k;
 	uint32_t n = 0;
 
-	to->wte = next(&n, 1);
-	to->wpe = next(&n, m->learned != 0);
+	before_blocks(m, &n, to);
 	n += m->layers * block_from(m, n, &k);
 	to->ln_f_g = next(&n, 1);
 	to->ln_f_b = next(&n, m->norm == WSE_GPT_NORM_LAYER);
@@ -219,6 +229,9 @@ int wse_gpt_make_tensors(const struct wse_gpt *m, struct wse_tensor_table *tab)
 	snprintf(name, sizeof(name), "%s%s", f->prefix, f->wpe);
 	if (m->learned)
 		matrix(tab, WSE_TENSOR_INPUT, &of[WSE_GPT_RATE_WPE], m->positions, m->hidden, name);
+	snprintf(name, sizeof(name), "%sword_embeddings_layernorm", f->prefix);
+	if (m->embed_norm)
+		norm(m, tab, name);
 	for (uint32_t l = 0; l < m->layers; l++)
 		block(m, tab, f, of, l);
 	snprintf(name, sizeof(name), "%s%s", f->prefix, f->ln_f);
@@ -281,6 +294,7 @@ void wse_gpt_describe_form(const struct wse_gpt *m, char *text, size_t size)
 		     {m->gated != 0, " gated"},
 		     {m->learned && m->rotary, " learned"},
 		     {m->alibi != 0, " alibi"},
+		     {m->embed_norm != 0, " embed_norm"},
 		     {m->learned && m->alibi, " learned"},
 		     {!m->learned && !m->rotary && !m->alibi, " no_positions"}};
 	char number[32];

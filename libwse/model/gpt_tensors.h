@@ -20,7 +20,7 @@ enum wse_gpt_names wse_gpt_names_of(const struct wse_gpt *m);
 
 /* numbers of the table's rows; WSE_NO_TENSOR: the form has none */
 struct wse_gpt_tensors {
-	uint32_t wte, wpe, ln_f_g, ln_f_b;
+	uint32_t wte, wpe, ln_e_g, ln_e_b, ln_f_g, ln_f_b;
 	uint32_t head_w, head_b; /* head_w: wte if it is tied */
 };
 

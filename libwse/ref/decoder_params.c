@@ -84,6 +84,20 @@ static const struct {
 			   llama},
 };
 
+/* behind the first one, where there is a norm of the embeddings */
+static const struct line embed_norm[][2] = {
+	[DECODER_GPTJ] = {{"transformer.word_embeddings_layernorm.weight", 'H', 0},
+			  {"transformer.word_embeddings_layernorm.bias", 'H', 0}},
+	[DECODER_NEOX] = {{"gpt_neox.word_embeddings_layernorm.weight", 'H', 0},
+			  {"gpt_neox.word_embeddings_layernorm.bias", 'H', 0}},
+	[DECODER_LLAMA] = {{"model.word_embeddings_layernorm.weight", 'H', 0}, {NULL, 0, 0}},
+};
+
+static uint32_t embed_lines(const struct decoder_cfg *c)
+{
+	return !c->embed_norm ? 0 : c->family == DECODER_LLAMA ? 1 : 2;
+}
+
 static uint32_t size_of(const struct decoder_cfg *c, char what)
 {
 	switch (what) {
@@ -112,18 +126,22 @@ static uint32_t lines_of(const struct decoder_cfg *c)
 /* the i-th line of the file, and its layer */
 static const struct line *line_of(const struct decoder_cfg *c, uint32_t i, uint32_t *layer)
 {
-	const uint32_t n = lines_of(c);
+	const uint32_t n = lines_of(c), more = embed_lines(c);
 
-	*layer = i ? (i - 1) / n : 0;
+	*layer = 0;
 	if (!i)
 		return &families[c->family].first;
+	if (i <= more)
+		return &embed_norm[c->family][i - 1];
+	i -= more;
+	*layer = (i - 1) / n;
 	return *layer < c->layers ? &families[c->family].layer[(i - 1) % n]
 				  : &families[c->family].rest[i - 1 - n * c->layers];
 }
 
 uint32_t decoder_ntensors(const struct decoder_cfg *c)
 {
-	uint32_t n = 1 + lines_of(c) * c->layers, rest = 0;
+	uint32_t n = 1 + embed_lines(c) + lines_of(c) * c->layers, rest = 0;
 
 	while (rest < 4 && families[c->family].rest[rest].name)
 		rest++;

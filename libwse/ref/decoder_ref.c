@@ -28,6 +28,7 @@ struct weights {
 /* outside of the blocks */
 struct ends {
 	float *wte, *norm_g, *norm_b, *head, *head_b;
+	float *embed_g, *embed_b; /* of the embeddings' norm */
 };
 
 struct kept {
@@ -49,6 +50,7 @@ struct run {
 	int serial, gated;
 	struct kept *block;			   /* [L] */
 	float *x, *xn, *rstd, *mean;		   /* [S][H] behind the blocks, its norm */
+	float *x0, *rstd0, *mean0;		   /* [S][H] that the embeddings' norm reads */
 	float *logits;				   /* [S][V], later their gradient */
 	float *dx, *dy, *da, *dqkv, *du, *df, *dp; /* as what they are gradients of */
 	float *mem;
@@ -115,22 +117,38 @@ static struct weights weights_of(const struct decoder_cfg *c, float *w, uint32_t
 
 static struct ends ends_of(const struct decoder_cfg *c, float *w)
 {
+	static const char *const trunk[] = {"transformer", "gpt_neox", "model"};
+	char name[64];
 	struct ends e;
 
 	if (c->family == DECODER_NEOX)
 		e = (struct ends){named(c, w, "gpt_neox.embed_in.weight"),
 				  named(c, w, "gpt_neox.final_layer_norm.weight"),
 				  named(c, w, "gpt_neox.final_layer_norm.bias"),
-				  named(c, w, "embed_out.weight"), NULL};
+				  named(c, w, "embed_out.weight"),
+				  NULL,
+				  NULL,
+				  NULL};
 	else if (c->family == DECODER_LLAMA)
 		e = (struct ends){named(c, w, "model.embed_tokens.weight"),
-				  named(c, w, "model.norm.weight"), NULL,
-				  named(c, w, "lm_head.weight"), NULL};
+				  named(c, w, "model.norm.weight"),
+				  NULL,
+				  named(c, w, "lm_head.weight"),
+				  NULL,
+				  NULL,
+				  NULL};
 	else
 		e = (struct ends){named(c, w, "transformer.wte.weight"),
 				  named(c, w, "transformer.ln_f.weight"),
 				  named(c, w, "transformer.ln_f.bias"),
-				  named(c, w, "lm_head.weight"), named(c, w, "lm_head.bias")};
+				  named(c, w, "lm_head.weight"),
+				  named(c, w, "lm_head.bias"),
+				  NULL,
+				  NULL};
+	snprintf(name, sizeof(name), "%s.word_embeddings_layernorm.weight", trunk[c->family]);
+	e.embed_g = named(c, w, name);
+	snprintf(name, sizeof(name), "%s.word_embeddings_layernorm.bias", trunk[c->family]);
+	e.embed_b = named(c, w, name);
 	if (c->tied)
 		e.head = e.wte;
 	return e;
@@ -152,6 +170,7 @@ static size_t place(struct run *r)
 		TAKE(k->y, s * h), TAKE(k->c, s * h), TAKE(k->rstd2, s), TAKE(k->mean2, s);
 		TAKE(k->u, s * r->fw), TAKE(k->f, s * f);
 	}
+	TAKE(r->x0, s * h), TAKE(r->rstd0, s), TAKE(r->mean0, s);
 	TAKE(r->x, s * h), TAKE(r->xn, s * h), TAKE(r->rstd, s), TAKE(r->mean, s);
 	TAKE(r->logits, s * c->vocab), TAKE(r->dx, s * h), TAKE(r->dy, s * h), TAKE(r->da, s * h);
 	TAKE(r->dqkv, s * r->qw), TAKE(r->du, s * r->fw), TAKE(r->df, s * f), TAKE(r->dp, s * s);
@@ -538,6 +557,10 @@ static double sequence(const struct run *r, float *params, const uint32_t *token
 	for (uint32_t t = 0; t < s; t++)
 		memcpy(r->x + (size_t)t * h, e.wte + (size_t)tokens[t] * h, h * sizeof(float));
 	times(r->x, c->embed_scale, (size_t)s * h);
+	if (c->embed_norm) {
+		memcpy(r->x0, r->x, (size_t)s * h * sizeof(float));
+		norm(r, r->x, r->mean0, r->rstd0, r->x0, e.embed_g, e.embed_b);
+	}
 	for (uint32_t l = 0; l < c->layers; l++) {
 		struct weights w = weights_of(c, params, l);
 
@@ -560,6 +583,12 @@ static double sequence(const struct run *r, float *params, const uint32_t *token
 		struct weights w = weights_of(c, params, l), gw = weights_of(c, grads, l);
 
 		block_back(r, &r->block[l], &w, &gw);
+	}
+	if (c->embed_norm) {
+		memcpy(r->da, r->dx, (size_t)s * h * sizeof(float));
+		memset(r->dx, 0, (size_t)s * h * sizeof(float));
+		norm_back(r, r->dx, g.embed_g, g.embed_b, r->da, r->x0, r->mean0, r->rstd0,
+			  e.embed_g);
 	}
 	times(r->dx, c->embed_scale, (size_t)s * h);
 	for (uint32_t t = 0; t < s; t++)

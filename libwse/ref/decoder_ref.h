@@ -40,6 +40,7 @@ struct decoder_cfg {
 	float eps;
 	int serial; /* of NeoX: use_parallel_residual false */
 	int tied;   /* the output layer's weight is that of the embedding */
+	int embed_norm; /* a norm, as the others are, between the embeddings and the first block */
 	int alibi;  /* scores of a head fall by its slope with each token between; no rotary part */
 };
 

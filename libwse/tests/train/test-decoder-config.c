@@ -56,11 +56,11 @@ static int same_form(const struct wse_gpt *a, const struct wse_gpt *b)
 	       a->rotary_base == b->rotary_base && a->rotary_scale == b->rotary_scale &&
 	       a->rotary_low == b->rotary_low && a->rotary_high == b->rotary_high &&
 	       a->rotary_original == b->rotary_original && a->learned == b->learned &&
-	       a->alibi == b->alibi && a->gated == b->gated && a->no_qkv_bias == b->no_qkv_bias &&
-	       a->no_proj_bias == b->no_proj_bias && a->no_ffn_bias == b->no_ffn_bias &&
-	       a->head_bias == b->head_bias && a->tied == b->tied && a->act == b->act &&
-	       a->hidden == b->hidden && a->heads == b->heads && a->filter == b->filter &&
-	       a->seq == b->seq;
+	       a->alibi == b->alibi && a->embed_norm == b->embed_norm && a->gated == b->gated &&
+	       a->no_qkv_bias == b->no_qkv_bias && a->no_proj_bias == b->no_proj_bias &&
+	       a->no_ffn_bias == b->no_ffn_bias && a->head_bias == b->head_bias &&
+	       a->tied == b->tied && a->act == b->act && a->hidden == b->hidden &&
+	       a->heads == b->heads && a->filter == b->filter && a->seq == b->seq;
 }
 
 static void gives(const char *what, const char *model, struct wse_gpt want)
@@ -120,9 +120,11 @@ static void forms(void)
 	m.rotary = 0;
 	m.rotary_base = m.rotary_scale = 0.0f;
 	m.alibi = 1;
-	gives("gpt_neox with slopes",
+	m.embed_norm = 1;
+	gives("gpt_neox with slopes and a norm behind the embeddings",
 	      "name: gpt_neox, " SIZES "use_parallel_residual: false, "
-	      "position_embedding_type: alibi, alibi_trainable_slopes: false",
+	      "position_embedding_type: alibi, alibi_trainable_slopes: false, "
+	      "embedding_layer_norm: true",
 	      m);
 
 	m = sizes;
@@ -201,10 +203,8 @@ static void faults(void)
 		"accepted: layernorm or rmsnorm");
 	refused("name: llama, " SIZES "rotary_dims: 8", "(did you mean rotary_dim?)");
 	refused("name: gpt3, " SIZES "rotary_dim: 8", "rotary_dim is unknown");
-	refused("name: llama, " SIZES "embedding_layer_norm: true", "must be false");
+	refused("name: llama, " SIZES "use_qk_norm: true", "must be false");
 	refused("name: opt, " SIZES, "accepted: mlp or gpt2 or gpt3 or gptj or gpt_neox");
-	refused("name: bloom, " SIZES "position_embedding_type: alibi, embedding_layer_norm: true",
-		"embedding_layer_norm must be false");
 }
 
 static int near(double a, double b)

@@ -140,6 +140,9 @@ static void project(const struct model *m, const double *a, double *q, double *k
 	affine(v, a, at(m, "model.layers.#.self_attn.v_proj.weight"), NULL, h, kv);
 }
 
+/* ALiBi's: those of two heads, then every second one of four */
+static const double slopes_of_3[] = {1.0 / 16, 1.0 / 256, 1.0 / 4};
+
 /* y [s][H]: what attention adds, of a [s][H] */
 static void attend(const struct model *m, double (*a)[MAX_H], double (*y)[MAX_H], uint32_t s)
 {
@@ -160,6 +163,8 @@ static void attend(const struct model *m, double (*a)[MAX_H], double (*y)[MAX_H]
 				e[u] = 0;
 				for (uint32_t i = 0; i < d; i++)
 					e[u] += tq[i] * tk[i] / sqrt(d);
+				if (c->alibi)
+					e[u] -= slopes_of_3[n] * (t - u);
 				sum += e[u] = exp(e[u]);
 			}
 			for (uint32_t i = 0; i < d; i++) {
@@ -209,21 +214,28 @@ static void feed(const struct model *m, const double *a, double *y)
 		       at(m, "gpt_neox.layers.#.mlp.dense_4h_to_h.bias"), f, h);
 }
 
-/* the norm before attention (0), before the FFN (1), before the output layer (2) */
+/*
+ * the norm before attention (0), before the FFN (1), before the output layer (2), before the blocks
+ */
 static void norm_of(const struct model *m, int which, double *y, const double *x)
 {
-	static const char *const names[3][3][2] = {
+	static const char *const names[3][4][2] = {
 		{{"transformer.h.#.ln_1.weight", "transformer.h.#.ln_1.bias"},
 		 {"transformer.h.#.ln_1.weight", "transformer.h.#.ln_1.bias"},
-		 {"transformer.ln_f.weight", "transformer.ln_f.bias"}},
+		 {"transformer.ln_f.weight", "transformer.ln_f.bias"},
+		 {"transformer.word_embeddings_layernorm.weight",
+		  "transformer.word_embeddings_layernorm.bias"}},
 		{{"gpt_neox.layers.#.input_layernorm.weight",
 		  "gpt_neox.layers.#.input_layernorm.bias"},
 		 {"gpt_neox.layers.#.post_attention_layernorm.weight",
 		  "gpt_neox.layers.#.post_attention_layernorm.bias"},
-		 {"gpt_neox.final_layer_norm.weight", "gpt_neox.final_layer_norm.bias"}},
+		 {"gpt_neox.final_layer_norm.weight", "gpt_neox.final_layer_norm.bias"},
+		 {"gpt_neox.word_embeddings_layernorm.weight",
+		  "gpt_neox.word_embeddings_layernorm.bias"}},
 		{{"model.layers.#.input_layernorm.weight", "no bias"},
 		 {"model.layers.#.post_attention_layernorm.weight", "no bias"},
-		 {"model.norm.weight", "no bias"}}};
+		 {"model.norm.weight", "no bias"},
+		 {"model.word_embeddings_layernorm.weight", "no bias"}}};
 	const char *const *name = names[m->c->family][which];
 
 	norm(m, y, x, at(m, name[0]), at(m, name[1]));
@@ -245,6 +257,10 @@ static double sequence(const struct decoder_cfg *c, const double *p, const uint3
 
 	for (uint32_t t = 0; t < s; t++)
 		memcpy(x[t], e + tok[t] * c->hidden, c->hidden * sizeof(double));
+	for (uint32_t t = 0; t < s && c->embed_norm; t++) {
+		memcpy(z, x[t], c->hidden * sizeof(double));
+		norm_of(&m, 3, x[t], z);
+	}
 	for (; m.layer < c->layers; m.layer++) {
 		for (uint32_t t = 0; t < s; t++)
 			norm_of(&m, 0, a[t], x[t]);
@@ -290,7 +306,8 @@ static void fill(const struct decoder_cfg *c, float *p, uint32_t *tok)
 		struct decoder_tensor t = decoder_tensor(c, i);
 		int gain = t.ndim == 1 && strstr(t.name, "norm.weight");
 
-		gain |= strstr(t.name, "ln_") && strstr(t.name, "weight");
+		gain |= (strstr(t.name, "ln_") || strstr(t.name, "layernorm")) &&
+			strstr(t.name, "weight");
 		for (size_t j = 0; j < t.count; j++)
 			p[t.off + j] = (float)(0.3 * wse_rng_normal(7, i, j)) + (float)gain;
 	}
@@ -418,6 +435,20 @@ static void relative(void)
 	free(p);
 }
 
+/* GPT-NeoX's blocks in series with slopes and a norm behind the embeddings */
+static void bloom(struct decoder_cfg c)
+{
+	c.rotary = 0;
+	c.alibi = c.embed_norm = c.tied = 1;
+	c.hidden = 12;
+	c.heads = 3;
+	gradients("BLOOM, 3 heads", &c);
+	c.family = DECODER_LLAMA;
+	c.act = DECODER_SILU;
+	c.layers = 1;
+	gradients("LLaMA, slopes, a norm behind the embeddings", &c);
+}
+
 int main(void)
 {
 	struct decoder_cfg c = {.vocab = 11,
@@ -443,6 +474,7 @@ int main(void)
 	c.serial = 1;
 	c.rotary = 8;
 	gradients("NeoX, serial, rotary 8 of 8", &c);
+	bloom(c);
 	c.serial = 0;
 	c.family = DECODER_LLAMA;
 	c.act = DECODER_SILU;
@@ -457,6 +489,10 @@ int main(void)
 	c.rotary = 0;
 	c.act = DECODER_RELU;
 	gradients("LLaMA, no positions, a gate of ReLU", &c);
+	c.rotary = 2;
+	c.alibi = 1;
+	ok(decoder_check(&c), "slopes beside rotary positions are refused");
+	c.alibi = 0;
 	c.rotary = 3;
 	ok(decoder_check(&c), "an odd rotary dimension is refused");
 	c.rotary = 6;

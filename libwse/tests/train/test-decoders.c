@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * GPT-J, GPT-NeoX and LLaMA on the wafer: gradients against the plain fp32 reference on ten shapes,
+ * GPT-J, GPT-NeoX, LLaMA and BLOOM on the wafer: gradients against the plain fp32 reference,
  * the same bits on any number of devices, recomputed, and resumed from a checkpoint.
  */
 #include <errno.h>
@@ -88,6 +88,7 @@ static struct decoder_cfg ref_cfg(const struct wse_gpt *m)
 		.eps = m->eps,
 		.serial = m->block == WSE_GPT_SERIAL,
 		.tied = (int)m->tied,
+		.embed_norm = (int)m->embed_norm,
 		.alibi = (int)m->alibi,
 	};
 }
@@ -394,7 +395,8 @@ static void logits(const char *what, const char *model)
 	", mup_base_hidden_size: 32, mup_base_filter_size: 128, embeddings_scale: 4, " \
 	"output_logits_alpha: 2.22, scale_qk_dot_by_d: true, attention_logits_alpha: 4"
 #define ALIBI	   ", position_embedding_type: alibi"
-#define ALIBI_NEOX NEOX(2, 4) ", use_parallel_residual: false" ALIBI
+#define BLOOM_FORM NEOX(2, 4) ", use_parallel_residual: false" ALIBI
+#define BLOOM	   BLOOM_FORM ", share_embedding_weights: true, embedding_layer_norm: true"
 #define GROUPS(n)  ", extra_attention_params: {num_kv_groups: " #n "}"
 
 int main(void)
@@ -443,7 +445,9 @@ int main(void)
 		  "sim:func,rows=4,cols=8", GPTJ(2, 4) SPARSE("0.75"));
 	reference("LLaMA, four layers, rotary 8 of 16", "sim:func,rows=4,cols=4",
 		  LLAMA(4, 4) ", rotary_dim: 8");
-	reference("NeoX in series, slopes", "sim:func,rows=4,cols=4", ALIBI_NEOX);
+	reference("BLOOM: tied, a norm behind the embeddings", "sim:func,rows=4,cols=4", BLOOM);
+	reference("LLaMA, a norm behind the embeddings", "sim:func,rows=4,cols=4",
+		  LLAMA(2, 4) ", embedding_layer_norm: true");
 	reference("GPT-J, slopes of 12 heads, 6 a column", "sim:func,rows=4,cols=2",
 		  SIZES(2, 12) "name: gptj, nonlinearity: gelu, hidden_size: 48" ALIBI);
 	reference("LLaMA, slopes of 6 heads, 3 of keys, over 2 columns each",
@@ -451,7 +455,9 @@ int main(void)
 	reference("GPT-J, muP", "sim:func,rows=4,cols=4", GPTJ(2, 4) MUP);
 	same_bits("GPT-J, muP", GPTJ(2, 4) MUP);
 	same_bits("GPT-J", GPTJ(2, 4));
-	same_bits("NeoX in series, slopes", ALIBI_NEOX);
+	same_bits("BLOOM", BLOOM);
+	same_bits("GPT-2, a norm behind the embeddings",
+		  SIZES(2, 4) "name: gpt2, embedding_layer_norm: true");
 	same_bits("NeoX", NEOX(2, 4));
 	same_bits("LLaMA, 2 of 4 heads of keys", LLAMA(2, 4) GROUPS(2));
 	logits("GPT-J", GPTJ(2, 4) RANDOM);

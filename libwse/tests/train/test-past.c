@@ -300,7 +300,8 @@ static const struct {
 			      "{original_max_position_embeddings: 32}}"},
 	{"LLaMA, one head of keys over the columns",
 	 MODEL("name: llama") "4, extra_attention_params: {num_kv_groups: 1}, filter_size: 48}"},
-	{"GPT-2 with slopes", MODEL("name: gpt2") "4, position_embedding_type: alibi}"},
+	{"BLOOM", MODEL("name: bloom") "4, position_embedding_type: alibi, "
+				       "embedding_layer_norm: true}"},
 	{"LLaMA with slopes, two heads of keys",
 	 MODEL("name: llama") "4, extra_attention_params: {num_kv_groups: 2}, filter_size: 48, "
 			      "position_embedding_type: alibi}"},
