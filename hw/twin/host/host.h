@@ -129,7 +129,6 @@ uint16_t twin_check_sqe(const struct wse_model *m, const struct wse_sqe *s, bool
 bool twin_queues_run(struct wse_model *m);
 void twin_queues_reset(struct wse_model *m);
 void twin_doorbell(struct wse_model *m, unsigned int index, uint32_t value);
-void twin_raise(struct wse_model *m, unsigned int vector);
 bool twin_queues_busy(const struct wse_model *m);
 
 /* copy.c, stream.c, start.c: executors. begin may end at once; run: true when something moved; both

@@ -4,7 +4,7 @@
 
 #include "twin/twin.h"
 
-void twin_raise(struct wse_model *m, unsigned int vector)
+static void raise_vector(struct wse_model *m, unsigned int vector)
 {
 	if (m->intr_mask >> vector & 1)
 		m->irq_pending |= 1u << vector;
@@ -54,7 +54,7 @@ static void bad_bells(struct wse_model *m)
 		f.value = m->doorbell[i].value;
 		put_fault(m, &f);
 		if (!m->halted)
-			twin_raise(m, 0);
+			raise_vector(m, 0);
 	}
 	m->ndoorbells = 0;
 }
@@ -155,7 +155,7 @@ static bool complete(struct wse_model *m, struct twin_queue *q)
 	if (!next)
 		q->phase = !q->phase;
 	q->state = Q_EMPTY;
-	twin_raise(m, q->vector);
+	raise_vector(m, q->vector);
 	return true;
 }
 
