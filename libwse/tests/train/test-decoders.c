@@ -295,6 +295,25 @@ static void same_bits(const char *what, const char *model)
 	ok(got && got == want, "%s: resumed%s%s", what, got ? "" : ": ", got ? "" : wse_error());
 }
 
+/* a model that fits with a program a phase alone: these have the bits of the oracle, too */
+static void in_phases(const char *what, const char *model, const char *program)
+{
+	struct wse_session s;
+	uint64_t want, got;
+	int ret = open_run(model, "oracle:rows=4,cols=4", 1, &s);
+
+	if (ret) {
+		ok(0, "%s: %s", what, wse_error());
+		return;
+	}
+	ok(!strcmp(s.plan.graph.programs[0].file, program), "%s: %s", what,
+	   s.plan.graph.programs[0].file);
+	wse_session_close(&s);
+	want = four_steps(model, "oracle:rows=4,cols=4", 1);
+	got = four_steps(model, "sim:func,rows=4,cols=4", 1);
+	ok(want && got == want, "%s: the oracle's bits", what);
+}
+
 /* ---- logits ---- */
 
 /* of one micro-batch, logits [vocab][tokens] as they come */
@@ -460,6 +479,10 @@ int main(void)
 		  SIZES(2, 4) "name: gpt2, embedding_layer_norm: true");
 	same_bits("NeoX", NEOX(2, 4));
 	same_bits("LLaMA, 2 of 4 heads of keys", LLAMA(2, 4) GROUPS(2));
+	in_phases("BLOOM",
+		  SIZES(1, 4) "name: gpt_neox, nonlinearity: gelu, hidden_size: 256, "
+			      "use_parallel_residual: false, embedding_layer_norm: true" ALIBI,
+		  "slopes_forward.elf");
 	logits("GPT-J", GPTJ(2, 4) RANDOM);
 	logits("NeoX", NEOX(2, 4) RANDOM);
 	logits("LLaMA, 2 of 4 heads of keys", LLAMA(2, 4) GROUPS(2) RANDOM);
