@@ -568,6 +568,7 @@ class wse_attn_op(Structure):
     max, recip: out: kept for the backward pass
     kv: heads of keys and values, each shared by heads / kv of queries; 0: heads. qkv has (heads + 2 kv) * d rows
     scale: by which q is scaled already; 0: 1 / sqrt(d * group)
+    slopes: ALiBi: 1 + a value with a table of slopes (struct wse_attn_args); 0: there are none
     """
 
 
@@ -1085,7 +1086,8 @@ wse_attn_op._fields_ = [
     ("recip", c_uint32),
     ("kv", c_uint32),
     ("scale", c_float),
-    ("resv", c_uint32 * 2),
+    ("slopes", c_uint32),
+    ("resv", c_uint32),
 ]
 
 wse_tokenizer_info._fields_ = [

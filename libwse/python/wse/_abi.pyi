@@ -380,7 +380,8 @@ class wse_attn_op(Structure):
     recip: int
     kv: int
     scale: float
-    resv: Any
+    slopes: int
+    resv: int
 
 class wse_tokenizer(Structure): ...
 
