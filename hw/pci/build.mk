@@ -26,9 +26,14 @@ $(eval $(call c_program,hw/pci/adder,hw/pci/examples/adder.c,$(PCI_LIB),,$(PCI_A
 CFLAGS_hw/pci/examples := -Ihw/pci # it includes the header as a program outside does
 PCI_TEST := $(addprefix hw/pci/tests/,test_adder.c vu_client.c)
 $(eval $(call c_program,hw/pci/tests/test_adder,$(PCI_TEST),$(PCI_LIB)))
+PCI_PROTOCOL := $(addprefix hw/pci/tests/,test_protocol.c vu_client.c)
+$(eval $(call c_program,hw/pci/tests/test_protocol,$(PCI_PROTOCOL)))
 
 ALL += $(B)/install/libwse-pci.a $(B)/libwse-pci.pc \
-	$(B)/hw/pci/adder $(B)/asan/hw/pci/adder $(B)/hw/pci/tests/test_adder
+	$(B)/hw/pci/adder $(B)/asan/hw/pci/adder $(B)/hw/pci/tests/test_adder \
+	$(B)/hw/pci/tests/test_protocol
 SUITES += "$(B)/hw/pci/tests/test_adder $(B)/hw/pci/adder" \
-	"$(B)/hw/pci/tests/test_adder $(B)/asan/hw/pci/adder"
+	"$(B)/hw/pci/tests/test_adder $(B)/asan/hw/pci/adder" \
+	"$(B)/hw/pci/tests/test_protocol $(B)/hw/pci/adder" \
+	"$(B)/hw/pci/tests/test_protocol $(B)/asan/hw/pci/adder"
 BESIDE += --beside hw/pci/tests/test-guest --beside hw/pci/tests/test-outside

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* wse-emu from the other end of its socket: protocol, configuration space, DMA, interrupts, bad
- * clients. */
+/* wse-emu from the other end of its socket: configuration space, DMA, interrupts, bad clients.
+ * What of the protocol needs no wafer is in hw/pci/tests/test_protocol.c. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -95,28 +95,6 @@ static bool halts(struct vu_client *c)
 
 /* --- tests --- */
 
-static void test_handshake(void)
-{
-	struct vu_client c;
-	char hello[4 + 3] = "\0\0\0\0{}";
-	char reply[64];
-	struct vu_version v2 = {.major = 7};
-	size_t got;
-
-	ok(!vu_client_open(&c, sock, VU_MEM), "connect");
-	ok(vu_client_call(&c, VU_GET_INFO, NULL, 0, NULL, 0, NULL, 0, NULL) == -EINVAL,
-	   "a command before VERSION is refused");
-	ok(vu_client_call(&c, VU_VERSION, &v2, sizeof(v2), NULL, 0, NULL, 0, NULL) == -EINVAL,
-	   "another major version is refused");
-	ok(!vu_client_call(&c, VU_VERSION, hello, sizeof(hello), NULL, 0, reply, sizeof(reply),
-			   &got) &&
-		   got <= sizeof(hello),
-	   "the reply to VERSION is not longer than the request");
-	ok(vu_client_hello(&c) == -EINVAL, "VERSION twice is refused");
-	ok(!vu_client_unmap(&c, VU_IOVA, VU_MEM), "an unmap may come before the first map");
-	vu_client_close(&c);
-}
-
 static void test_info(struct vu_client *c)
 {
 	struct vu_region_info r = {.argsz = sizeof(r)};
@@ -193,34 +171,6 @@ static void test_bar0(struct vu_client *c)
 	   "two registers in one access");
 	ok(!vu_client_read(c, VU_REGION_BAR0, 0, &half, 2) && !half, "16-bit accesses read 0");
 	ok(vu_client_read(c, VU_REGION_BAR0, WSE_BAR0_SIZE, &both, 4) == -EINVAL, "BAR0 ends");
-}
-
-static void test_dma_maps(struct vu_client *c)
-{
-	int null = open("/dev/null", O_RDWR);
-	bool good = true;
-
-	ok(vu_client_map(c, c->memfd, 0, VU_IOVA + 4096, 4096) == -EEXIST,
-	   "a map over another is refused");
-	ok(vu_client_map(c, c->memfd, VU_MEM - 4096, 0x1000, 8192) == -EINVAL,
-	   "a map beyond the file is refused");
-	ok(vu_client_map(c, c->memfd, 0, ~0xfffull, 8192) == -EINVAL,
-	   "a map that wraps is refused");
-	ok(vu_client_map(c, c->memfd, 0, 0x1000, 0) == -EINVAL, "an empty map is refused");
-	ok(vu_client_map(c, null, 0, 0x1000, 4096) < 0,
-	   "a descriptor that is no memory is refused");
-	ok(!vu_client_map(c, -1, 0, 0xc0000, 0x20000), "a map without descriptor is kept");
-	for (unsigned int i = 0; i < 64; i++)
-		good &= !vu_client_map(c, c->memfd, i * 4096, 0x10000000 + i * 8192ull, 4096);
-	ok(good, "64 maps of one page");
-	ok(!vu_client_unmap(c, 0, 0x80000000), "an unmap may cover many maps");
-	ok(!vu_client_unmap(c, 0, 0x80000000), "or none");
-	ok(!vu_client_map(c, c->memfd, 0, 0x10000000, VU_MEM), "all are gone");
-	ok(!vu_client_unmap(c, 0x10000000 + 4096, 4096) &&
-		   !vu_client_map(c, c->memfd, 0, 0x10000000 + 4096, 4096),
-	   "an unmap may punch a hole");
-	vu_client_unmap(c, 0, 0x80000000);
-	close(null);
 }
 
 static void test_nop(struct vu_client *c)
@@ -492,36 +442,9 @@ static void test_irq_fds(struct vu_client *c)
 	ok(!set_vector0(c, c->irq[0]), "the usual one comes back");
 }
 
-/*
- * Errors after which the server disconnects. Each time the next client must find a working device.
- */
 static void test_hostile(void)
 {
-	static const struct {
-		const char *what;
-		struct vu_hdr h;
-		size_t send;
-	} bad[] = {
-		{"a message of size 3", {.cmd = VU_GET_INFO, .size = 3}, 16},
-		{"a message of 4 GiB", {.cmd = VU_GET_INFO, .size = ~0u}, 16},
-		{"a reply without a request",
-		 {.cmd = VU_GET_INFO, .size = 16, .flags = VU_REPLY},
-		 16},
-		{"half a header", {.cmd = VU_GET_INFO, .size = 16}, 7},
-		{"a body that never comes", {.cmd = VU_DMA_MAP, .size = 48}, 16},
-	};
 	struct vu_client c;
-
-	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-		bool good = ready(&c);
-
-		good &= !vu_client_send(&c, &bad[i].h, bad[i].send, NULL, 0);
-		usleep(10000);
-		vu_client_close(&c);
-		good &= ready(&c) && vu_client_reg(&c, WSE_REG_MAGIC) == WSE_MAGIC;
-		vu_client_close(&c);
-		ok(good, "%s", bad[i].what);
-	}
 
 	/* the memory behind a map shrinks: the device's DMA meets a hole in the file */
 	if (ok(ready(&c) && vu_admin_enable(&c), "a client that is about to shrink its memory")) {
@@ -754,12 +677,10 @@ int main(int argc, char **argv)
 		rmdir(dir);
 		return strcmp(model, "func") ? 0 : 1;
 	}
-	test_handshake();
 	if (ok(ready(&c), "a client with memory and interrupts")) {
 		test_info(&c);
 		test_config(&c);
 		test_bar0(&c);
-		test_dma_maps(&c);
 		test_nop(&c);
 		test_copy(&c);
 		test_bounded(&c);
