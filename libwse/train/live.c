@@ -17,8 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <wse/wse.h>
+
 #include "base/error.h"
-#include "device/device.h"
 #include "train/ranks.h"
 #include "train/session.h"
 #include "wse_regs.h"
@@ -122,7 +123,7 @@ static int put_device(FILE *f, struct wse_device *dev)
 		v[WSE_CNT_CYCLES], v[WSE_CNT_MAC], v[WSE_CNT_CMDS], v[WSE_CNT_DMA_RD],
 		v[WSE_CNT_DMA_WR]);
 	fputs("queues", f);
-	for (uint32_t q = 0; q < wse_counter_objects(&info, DRM_WSE_SCOPE_QUEUE) && !ret; q++) {
+	for (uint32_t q = 0; q <= info.queues && !ret; q++) { /* 0: the admin queue */
 		ret = counters(dev, DRM_WSE_SCOPE_QUEUE, q, v);
 		fprintf(f, " %" PRIu64, v[0]);
 	}
