@@ -249,7 +249,6 @@ ALL += $(B)/tsan/test-hosts
 BESIDE += --waits $(B)/tsan/test-hosts --waits libwse/tests/train/test-mpi --waits \
 	libwse/tests/train/test-slurm
 BESIDE += --waits libwse/tests/device/test-tools --beside libwse/examples/labs/test-labs
-BESIDE += --waits libwse/tests/device/test-tools
 
 .PHONY: test-kills
 test-kills: $(B)/wse-train $(MPI_PLUGIN) ## ranks killed at 20 random moments; minutes, no part of \
