@@ -42,8 +42,7 @@ vm: all ## a shell in the guest with wse.ko and two func devices
 		if [ -x $(B)/wse-$$p ]; then echo "--add $(B)/wse-$$p"; fi; done) --shell
 
 # the targets of the main job alone
-TRAIN_NEEDS := $(B)/wse-train $(B)/firmware/wse-fw.bin \
-	$(patsubst %,$(B)/firmware/%.elf,train forward backward loss mlp)
+TRAIN_NEEDS = $(B)/wse-train $(B)/firmware/wse-fw.bin $(FW_PROGRAMS)
 
 .PHONY: run train
 run: setup-if-missing ## the main job: a GPT learns real text on two RTL wafers behind a stock kernel
