@@ -30,7 +30,7 @@ static const char usage[] =
 	"  --gdb PORT|SOCKET      serve gdb there (default: not at all)\n"
 	"  --program FILE         the kernels' ELF file, which gdb is told to load (default: none)\n"
 	"  --ready-fd N           write a line to this descriptor when clients may connect\n"
-	"  --spin N               log that a client reads a register N times, nothing else (default: 0, not)\n"
+	"  --spin N               log when a client only reads one register, N times (default: 0, not)\n"
 	"  --log FILE, --quiet    log to FILE, or nowhere (default: standard error)\n"
 	"  --version, --help\n";
 

@@ -99,6 +99,7 @@ static void panel(const struct tile *t, const struct panel *p, uint32_t x0, uint
 		  uint64_t *value)
 {
 	const uint32_t each = p->links ? 4 : 1, n = t->rows * t->cols * each;
+	const uint32_t down = t->rows > 8 ? 8 : 1, right = t->cols > 8 ? 8 : 1; /* a number each */
 	uint64_t most = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -111,10 +112,10 @@ static void panel(const struct tile *t, const struct panel *p, uint32_t x0, uint
 
 		cell(t, p, x, y0 + TOP + core / t->cols * t->cell, i % each, value[i], most);
 	}
-	for (uint32_t r = 0; r<t->rows; r += t->rows> 8 ? 8 : 1)
+	for (uint32_t r = 0; r < t->rows; r += down)
 		fprintf(t->f, "<text x=\"%u\" y=\"%u\" text-anchor=\"end\">%u</text>\n", x0 + 10,
 			y0 + TOP + r * t->cell + t->cell / 2 + 4, r);
-	for (uint32_t c = 0; c<t->cols; c += t->cols> 8 ? 8 : 1)
+	for (uint32_t c = 0; c < t->cols; c += right)
 		fprintf(t->f, "<text x=\"%u\" y=\"%u\" text-anchor=\"middle\">%u</text>\n",
 			x0 + 14 + c * t->cell + t->cell / 2, y0 + TOP + t->rows * t->cell + 14, c);
 }

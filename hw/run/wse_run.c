@@ -36,9 +36,9 @@ static const char usage[] =
 	"                      B - 1 since the program began, of one core (column.row) or all, for gtkwave\n"
 	"                      (default: none; of a window: the last 10000 cycles, to the end, fault or\n"
 	"                      deadlock, for which the program runs twice; all cores)\n"
-	"  --replay FILE[,core=X.Y]  what tasks, engines and wavelets do, a line each, of one core (column.row)\n"
-	"                      or all; the twin takes none of its fast ways then (default: none)\n"
-	"  --heat FILE.svg     what each core and link has counted in the run, as a picture (default: none)\n"
+	"  --replay FILE[,core=X.Y]  what tasks, engines and wavelets do, a line each, of one\n"
+	"                      core (column.row) or all; the twin takes none of its fast ways then (default: none)\n"
+	"  --heat FILE.svg     what each core and link has counted, as a picture (default: none)\n"
 	"  --gdb PORT|SOCKET   wait for gdb at a TCP port of this host or a unix socket\n"
 	"  --version, --help\n";
 

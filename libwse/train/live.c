@@ -236,8 +236,11 @@ static void serve(struct wse_live *l)
 	char *text;
 	size_t size;
 
-	if (fd < 0)
+	if (fd < 0) {
+		if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+			poll(NULL, 0, 50); /* no descriptor is free: the peer waits, too */
 		return;
+	}
 	pthread_mutex_lock(&l->lock);
 	size = l->size;
 	text = malloc(size);

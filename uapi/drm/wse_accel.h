@@ -26,6 +26,7 @@ extern "C" {
  * 1.0	first
  * 1.1	max_budget in struct drm_wse_info
  * 1.2	DRM_IOCTL_WSE_COUNTERS; DRM_WSE_CMD_BROADCAST with one stride
+ * 1.3	DRM_WSE_CMD_LINEAR
  */
 #define WSE_UAPI_MAJOR	1
 #define WSE_UAPI_MINOR	3

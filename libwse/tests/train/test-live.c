@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <wse/wse.h>
 
+#include "own_twin.h"
 #include "tap.h"
 
 #define ROOM (1u << 16)
@@ -22,7 +23,8 @@
 static const char mlp[] =
 	"trainer:\n"
 	"  init:\n"
-	"    model: {name: mlp, window: 8, embedding_size: 32, hidden_size: 32, num_hidden_layers: 1}\n"
+	"    model: {name: mlp, window: 8, embedding_size: 32, hidden_size: 32,\n"
+	"            num_hidden_layers: 1}\n"
 	"    optimizer: {AdamW: {betas: [0.9, 0.95]}}\n"
 	"    schedulers: [{ConstantLR: {learning_rate: 3.0e-3}}]\n"
 	"    loop: {max_steps: 10, eval_frequency: 0}\n"
@@ -32,18 +34,6 @@ static const char mlp[] =
 	"    val_dataloader: {held_out_bytes: 512}\n";
 
 static char dir[] = "/tmp/wse-live-XXXXXX", at[120], other[120];
-static struct wse_device *twin;
-
-int __real_wse_device_open(const char *uri, struct wse_device **dev);
-int __wrap_wse_device_open(const char *uri, struct wse_device **dev);
-
-int __wrap_wse_device_open(const char *uri, struct wse_device **dev)
-{
-	int ret = __real_wse_device_open(uri, dev);
-
-	twin = ret ? NULL : *dev;
-	return ret;
-}
 
 static int is(int ret, int want, const char *words)
 {

@@ -222,8 +222,8 @@ static void two_ways(const struct sparse_case *c)
 	wse_linear_streams = 1;
 	ok(!ret && same(&linear, &rows) && same(&linear, &cut) && linear.packed && !rows.packed &&
 		   cut.commands > linear.commands && linear.bytes < rows.bytes,
-	   "%s: by rows, LINEAR, and so in %llu commands instead of %llu: the same bits; %.2f of the "
-	   "bytes%s%s",
+	   "%s: by rows, LINEAR, and so in %llu commands instead of %llu: the same bits; "
+	   "%.2f of the bytes%s%s",
 	   c->what, (unsigned long long)cut.commands, (unsigned long long)linear.commands,
 	   (double)linear.bytes / (double)(rows.bytes + 1), ret ? ": " : "",
 	   ret ? wse_error() : "");

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "device/sim/sim.h"
+#include "own_twin.h"
 #include "tap.h"
 #include "train/session.h"
 #include "twin/func.h"
@@ -25,20 +26,6 @@ static const char gpt[] =
 	"  fit:\n"
 	"    train_dataloader: {batch_size: 1, micro_batch_size: 1, data_dir: TEXT}\n"
 	"    val_dataloader: {held_out_bytes: 4096}\n";
-
-/* the twin that the session opens */
-static struct wse_device *twin;
-
-int __real_wse_device_open(const char *uri, struct wse_device **dev);
-int __wrap_wse_device_open(const char *uri, struct wse_device **dev);
-
-int __wrap_wse_device_open(const char *uri, struct wse_device **dev)
-{
-	int ret = __real_wse_device_open(uri, dev);
-
-	twin = ret ? NULL : *dev;
-	return ret;
-}
 
 static int read_ways(struct sim *sim, void *arg)
 {
