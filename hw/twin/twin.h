@@ -67,7 +67,7 @@ struct wse_model {
 	uint64_t cnt[WSE_CNT_COUNT]; /* of the tile's scope; the others' are where they happen */
 	uint64_t cmds[TWIN_NQ];	     /* commands completed */
 	uint32_t cnt_sel;
-	void *bulk; /* scratch of twin_runs */
+	void *runs; /* scratch of twin_runs */
 	struct twin_team *team;
 	uint32_t most, threads; /* that work in this advance, in this round */
 	uint32_t cpus;

@@ -169,7 +169,7 @@ void twin_runs_settle_set(struct wse_model *m, struct kept_set *f)
 
 void twin_runs_keep(struct wse_model *m, struct kept_set *f, const struct flow *s)
 {
-	const struct bulk *b = s->b;
+	const struct flows *b = s->b;
 	uint32_t nsinks = b->nsinks - s->sink, routers = b->ntrail - s->trail, i, caps[3], inside;
 
 	twin_runs_settle_set(m, f);

@@ -19,7 +19,7 @@
 
 struct job {
 	struct wse_model *m;
-	struct bulks *b;
+	struct runs_state *b;
 	uint32_t threads;
 	uint8_t thread[TWIN_PARTS_MAX]; /* of each part */
 	uint32_t parts[TWIN_PARTS_MAX]; /* of each thread, as a mask */
@@ -30,7 +30,7 @@ struct job {
 /* what a thread needs to know of nodes of other threads */
 static void link_nodes(const struct flow *s)
 {
-	struct bulk *b = s->b;
+	struct flows *b = s->b;
 	uint32_t i, k;
 
 	for (i = s->node; i < s->node + s->nnodes; i++) {
@@ -51,7 +51,8 @@ static void link_nodes(const struct flow *s)
 		b->node[b->sink[i]].ends = true;
 }
 
-static void find_column(struct wse_model *m, struct bulks *b, struct bulk_worker *w, uint32_t col)
+static void find_column(struct wse_model *m, struct runs_state *b, struct runs_worker *w,
+			uint32_t col)
 {
 	struct column *f = &b->column[col];
 
@@ -68,7 +69,7 @@ static void find_column(struct wse_model *m, struct bulks *b, struct bulk_worker
 static void find(void *arg, uint32_t thread)
 {
 	struct job *j = arg;
-	struct bulk_worker *w = j->b->w[thread];
+	struct runs_worker *w = j->b->w[thread];
 	uint32_t col = j->m->cols * thread / j->threads;
 	uint32_t end = j->m->cols * (thread + 1) / j->threads;
 
@@ -79,7 +80,7 @@ static void find(void *arg, uint32_t thread)
 
 /* ---- runs ---- */
 
-static bool mine(const struct job *j, const struct bulk *b, uint32_t node, uint32_t thread)
+static bool mine(const struct job *j, const struct flows *b, uint32_t node, uint32_t thread)
 {
 	return j->thread[b->parts[node]] == thread;
 }
@@ -96,7 +97,7 @@ static void await_scratch(const struct job *j, uint32_t thread, uint32_t turn)
 
 static void pass_column(const struct job *j, const struct flow *s, uint32_t thread, uint32_t turn)
 {
-	struct bulk *b = s->b;
+	struct flows *b = s->b;
 	struct scratch *r = &j->b->w[thread]->r[turn % TWIN_RUNS_LAG];
 	uint32_t i;
 
@@ -123,13 +124,13 @@ static void pass_column(const struct job *j, const struct flow *s, uint32_t thre
 }
 
 /* the part's movers whose runs stay in it; those of the others */
-static bool inside(struct twin_mesh *p, struct bulk_worker *w)
+static bool inside(struct twin_mesh *p, struct runs_worker *w)
 {
 	twin_runs_limit(&w->any, p, -1);
 	return twin_movers_run(p, INSIDE, twin_runs_mover, w);
 }
 
-static bool outside(struct twin_mesh *p, struct bulk_worker *w)
+static bool outside(struct twin_mesh *p, struct runs_worker *w)
 {
 	twin_runs_limit(&w->any, NULL, -1);
 	return twin_movers_run(p, OUTSIDE, twin_runs_mover, w);
@@ -138,7 +139,7 @@ static bool outside(struct twin_mesh *p, struct bulk_worker *w)
 static void pass(void *arg, uint32_t thread)
 {
 	struct job *j = arg;
-	struct bulk_worker *w = j->b->w[thread];
+	struct runs_worker *w = j->b->w[thread];
 	uint32_t col, turn = 0, i;
 
 	for (col = 0; col < j->m->cols; col++) {
@@ -181,7 +182,7 @@ static bool reserve(const struct job *j, uint32_t *engines)
  * flows that leave their column, ENDs that readers have to be ready for, ports that have waited
  * long
  */
-static bool rest_of_ports(struct wse_model *m, struct bulks *b)
+static bool rest_of_ports(struct wse_model *m, struct runs_state *b)
 {
 	bool any = false, did;
 	uint32_t c;
@@ -213,7 +214,7 @@ static bool rest_of_ports(struct wse_model *m, struct bulks *b)
 	return any;
 }
 
-bool twin_runs_parts(struct wse_model *m, struct bulks *b)
+bool twin_runs_parts(struct wse_model *m, struct runs_state *b)
 {
 	struct job j = {.m = m, .b = b, .threads = 1};
 	uint32_t threads = twin_runs_workers(m, m->threads), engines, i;

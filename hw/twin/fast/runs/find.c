@@ -10,7 +10,7 @@
 
 #include "twin/fast/runs/runs.h"
 
-int twin_runs_open(struct bulk *b, const struct wse_model *m)
+int twin_runs_open(struct flows *b, const struct wse_model *m)
 {
 	size_t cap = (size_t)m->ncores * 3 + m->cols;
 
@@ -24,7 +24,7 @@ int twin_runs_open(struct bulk *b, const struct wse_model *m)
 	return b->node && b->order && b->parts && b->sink && b->slot && b->stack ? 0 : -1;
 }
 
-void twin_runs_close(struct bulk *b)
+void twin_runs_close(struct flows *b)
 {
 	free(b->node);
 	free(b->order);
@@ -35,7 +35,7 @@ void twin_runs_close(struct bulk *b)
 	free(b->trail);
 }
 
-static void forget(struct bulk *b, uint32_t first)
+static void forget(struct flows *b, uint32_t first)
 {
 	uint32_t i;
 
@@ -44,20 +44,20 @@ static void forget(struct bulk *b, uint32_t first)
 	b->nnodes = first;
 }
 
-void twin_runs_clear(struct bulk *b)
+void twin_runs_clear(struct flows *b)
 {
 	forget(b, 0);
 	b->norder = b->nsinks = b->ntrail = 0;
 }
 
-void twin_runs_limit(struct bulk *b, const struct twin_mesh *part, int32_t col)
+void twin_runs_limit(struct flows *b, const struct twin_mesh *part, int32_t col)
 {
 	b->limited = part || col >= 0;
 	b->part = part;
 	b->col = col;
 }
 
-void twin_runs_begin(struct bulk *b, struct flow *s)
+void twin_runs_begin(struct flows *b, struct flow *s)
 {
 	*s = (struct flow){.b = b,
 			   .node = b->nnodes,
@@ -70,7 +70,7 @@ void twin_runs_begin(struct bulk *b, struct flow *s)
 
 void twin_runs_give_up(struct flow *s)
 {
-	struct bulk *b = s->b;
+	struct flows *b = s->b;
 
 	forget(b, s->node);
 	b->norder = s->order;
@@ -80,7 +80,7 @@ void twin_runs_give_up(struct flow *s)
 	s->end = false;
 }
 
-static struct node *new_node(struct bulk *b, uint32_t slot, struct twin_core *c)
+static struct node *new_node(struct flows *b, uint32_t slot, struct twin_core *c)
 {
 	struct node *n = &b->node[b->nnodes++];
 
@@ -94,7 +94,7 @@ static struct node *new_node(struct bulk *b, uint32_t slot, struct twin_core *c)
 	return n;
 }
 
-static struct node *node_of(struct bulk *b, struct twin_core *c, unsigned int which)
+static struct node *node_of(struct flows *b, struct twin_core *c, unsigned int which)
 {
 	uint32_t slot = c->idx * 3 + which;
 	struct node *n;
@@ -115,19 +115,19 @@ static struct node *node_of(struct bulk *b, struct twin_core *c, unsigned int wh
 }
 
 /* once all its inputs are in the flow, a node's outputs are followed */
-static void offer(struct bulk *b, struct node *n)
+static void offer(struct flows *b, struct node *n)
 {
 	if (n->need_fab <= n->got_fab && n->need_dot <= n->got_dot)
 		b->order[b->norder++] = n - b->node;
 }
 
-void twin_runs_source(struct bulk *b, struct twin_core *c, unsigned int which)
+void twin_runs_source(struct flows *b, struct twin_core *c, unsigned int which)
 {
 	offer(b, node_of(b, c, which));
 }
 
 /* the engine that reads a color at a core's ramp */
-static struct node *reader(struct bulk *b, struct twin_core *c, unsigned int color)
+static struct node *reader(struct flows *b, struct twin_core *c, unsigned int color)
 {
 	struct node *n;
 	unsigned int i;
@@ -143,7 +143,8 @@ static struct node *reader(struct bulk *b, struct twin_core *c, unsigned int col
 	return NULL;
 }
 
-static bool south_port(struct wse_model *m, struct bulk *b, struct twin_core *c, unsigned int color)
+static bool south_port(struct wse_model *m, struct flows *b, struct twin_core *c,
+		       unsigned int color)
 {
 	struct twin_port_out *p = &m->out[c->col];
 	uint32_t slot = m->ncores * 3 + c->col;
@@ -160,7 +161,7 @@ static bool south_port(struct wse_model *m, struct bulk *b, struct twin_core *c,
 }
 
 /* true: the search ends here, as this core is outside its limits */
-static bool beyond(struct bulk *b, const struct twin_core *c)
+static bool beyond(struct flows *b, const struct twin_core *c)
 {
 	if (likely(!b->limited))
 		return false;
@@ -169,7 +170,7 @@ static bool beyond(struct bulk *b, const struct twin_core *c)
 }
 
 /* the nth router on the way; false: no memory */
-static bool leave_trail(struct bulk *b, uint32_t n, struct router router)
+static bool leave_trail(struct flows *b, uint32_t n, struct router router)
 {
 	if (n > b->trail_cap) {
 		uint32_t cap = b->trail_cap ? 2 * b->trail_cap : 64;
@@ -184,7 +185,7 @@ static bool leave_trail(struct bulk *b, uint32_t n, struct router router)
 	return true;
 }
 
-bool twin_runs_follow(struct wse_model *m, struct bulk *b, struct twin_core *c, unsigned int port,
+bool twin_runs_follow(struct wse_model *m, struct flows *b, struct twin_core *c, unsigned int port,
 		      unsigned int color)
 {
 	static const uint8_t opposite[4] = {WSE_PORT_S, WSE_PORT_W, WSE_PORT_N, WSE_PORT_E};
@@ -229,7 +230,7 @@ bool twin_runs_follow(struct wse_model *m, struct bulk *b, struct twin_core *c, 
 	return true;
 }
 
-static bool follow_dotq(struct bulk *b, struct node *dot)
+static bool follow_dotq(struct flows *b, struct node *dot)
 {
 	struct twin_core *c = dot->c;
 	struct node *n;
@@ -256,7 +257,7 @@ static bool follow_dotq(struct bulk *b, struct node *dot)
 }
 
 /* the mover that sends what arrives at a core's ramp on a color; NULL: none does now */
-static struct twin_engine *sender(struct wse_model *m, struct bulk *b, struct twin_core **at,
+static struct twin_engine *sender(struct wse_model *m, struct flows *b, struct twin_core **at,
 				  unsigned int color)
 {
 	struct twin_core *c = *at;
@@ -285,7 +286,7 @@ static struct twin_engine *sender(struct wse_model *m, struct bulk *b, struct tw
 /* a join: adds the producer of a node's second input to the flow; false if there is none */
 static bool pull(struct wse_model *m, struct flow *s)
 {
-	struct bulk *b = s->b;
+	struct flows *b = s->b;
 	uint32_t i, before = b->norder;
 
 	for (i = s->node; i < b->nnodes; i++) {
@@ -317,7 +318,7 @@ static bool pull(struct wse_model *m, struct flow *s)
  * is not ready */
 static uint32_t expand(struct wse_model *m, struct flow *s, uint32_t n)
 {
-	struct bulk *b = s->b;
+	struct flows *b = s->b;
 	uint32_t i, left, before = s->node - s->order;
 	bool stores = false;
 
@@ -351,7 +352,7 @@ static uint32_t expand(struct wse_model *m, struct flow *s, uint32_t n)
 
 bool twin_runs_find(struct wse_model *m, struct flow *s, uint32_t n)
 {
-	struct bulk *b = s->b;
+	struct flows *b = s->b;
 
 	s->nsinks = b->nsinks - s->sink;
 	s->hops = b->hops;

@@ -39,7 +39,7 @@ static uint32_t *take(struct scratch *r, uint32_t n)
 /* a DOT node feeds its mover's dot input; all other outputs arrive as fabric input */
 void twin_runs_deliver(const struct flow *s, uint32_t first, uint32_t sinks, const struct run *r)
 {
-	struct bulk *b = s->b;
+	struct flows *b = s->b;
 	uint32_t i;
 
 	for (i = first; i < first + sinks; i++)

@@ -16,9 +16,9 @@
 
 #include "twin/fast/runs/runs.h"
 
-static struct bulk_worker *new_worker(const struct wse_model *m)
+static struct runs_worker *new_worker(const struct wse_model *m)
 {
-	struct bulk_worker *w = aligned_alloc(64, sizeof(*w));
+	struct runs_worker *w = aligned_alloc(64, sizeof(*w));
 	uint32_t i;
 
 	if (!w)
@@ -35,7 +35,7 @@ static struct bulk_worker *new_worker(const struct wse_model *m)
 	return NULL;
 }
 
-static void free_worker(struct bulk_worker *w)
+static void free_worker(struct runs_worker *w)
 {
 	uint32_t i;
 
@@ -49,16 +49,16 @@ static void free_worker(struct bulk_worker *w)
 	free(w);
 }
 
-static struct bulks *get(struct wse_model *m)
+static struct runs_state *get(struct wse_model *m)
 {
-	struct bulks *b = m->bulk;
+	struct runs_state *b = m->runs;
 
 	if (b)
 		return b;
 	b = calloc(1, sizeof(*b));
 	if (!b)
 		return NULL;
-	m->bulk = b;
+	m->runs = b;
 	b->column = calloc(m->cols, sizeof(*b->column));
 	b->port = calloc(m->cols, sizeof(*b->port));
 	b->mover = calloc(2 * (size_t)m->ncores, sizeof(*b->mover));
@@ -70,7 +70,7 @@ static struct bulks *get(struct wse_model *m)
 
 uint32_t twin_runs_workers(struct wse_model *m, uint32_t n)
 {
-	struct bulks *b = m->bulk;
+	struct runs_state *b = m->runs;
 	uint32_t i;
 
 	for (i = 0; i < n; i++) {
@@ -84,7 +84,7 @@ uint32_t twin_runs_workers(struct wse_model *m, uint32_t n)
 
 void twin_runs_free(struct wse_model *m)
 {
-	struct bulks *b = m->bulk;
+	struct runs_state *b = m->runs;
 	uint32_t i;
 
 	if (!b)
@@ -99,12 +99,12 @@ void twin_runs_free(struct wse_model *m)
 	free(b->mover);
 	free(b->column);
 	free(b);
-	m->bulk = NULL;
+	m->runs = NULL;
 }
 
 void twin_runs_settle(struct wse_model *m)
 {
-	struct bulks *b = m->bulk;
+	struct runs_state *b = m->runs;
 	uint32_t i;
 
 	for (i = 0; b && i < m->cols; i++)
@@ -132,17 +132,17 @@ static bool takes_values(const struct flow *s, const struct twin_port_in *p)
  * the flow that a source fed the last time; NULL where the search has other limits now. In a tile
  * of parts flows within parts are kept, and those of ports within their columns.
  */
-static struct kept_set *last_set(const struct wse_model *m, const struct bulk *b,
+static struct kept_set *last_set(const struct wse_model *m, const struct flows *b,
 				 struct kept_set *f, uint32_t i)
 {
 	return b->limited == (m->nmesh > 1) && likely(!m->mesh->shuffle) ? &f[i] : NULL;
 }
 
-bool twin_runs_port(struct wse_model *m, struct bulk *b, unsigned int col, struct flow *s)
+bool twin_runs_port(struct wse_model *m, struct flows *b, unsigned int col, struct flow *s)
 {
 	struct twin_port_in *p = &m->in[col];
 	uint32_t n = p->n - p->pos < TWIN_RUN_MAX ? p->n - p->pos : TWIN_RUN_MAX;
-	struct kept_set *again = last_set(m, b, ((struct bulks *)m->bulk)->port, col);
+	struct kept_set *again = last_set(m, b, ((struct runs_state *)m->runs)->port, col);
 
 	if (!again || !twin_runs_again(m, again, p->color, n, s)) {
 		twin_runs_begin(b, s);
@@ -202,7 +202,7 @@ void twin_runs_passed(struct wse_model *m, const struct flow *s, struct twin_por
 }
 
 /* a run to AXPYs alone that were fed the last time, too: most of a kernel's blocks */
-static void run_axpy(struct wse_model *m, struct bulk_worker *w, struct kept_set *f,
+static void run_axpy(struct wse_model *m, struct runs_worker *w, struct kept_set *f,
 		     struct twin_port_in *p)
 {
 	uint32_t n = p->n - p->pos < TWIN_RUN_MAX ? p->n - p->pos : TWIN_RUN_MAX;
@@ -222,16 +222,16 @@ static void run_axpy(struct wse_model *m, struct bulk_worker *w, struct kept_set
 }
 
 /* a run from a north port */
-bool twin_runs_port_run(struct wse_model *m, struct bulk_worker *w, unsigned int col)
+bool twin_runs_port_run(struct wse_model *m, struct runs_worker *w, unsigned int col)
 {
 	struct twin_port_in *p = &m->in[col];
-	struct bulk *b = &w->any;
+	struct flows *b = &w->any;
 	struct kept_set *f;
 	struct flow s;
 	bool any;
 
 	twin_runs_limit(b, NULL, -1);
-	f = last_set(m, b, ((struct bulks *)m->bulk)->port, col);
+	f = last_set(m, b, ((struct runs_state *)m->runs)->port, col);
 	if (f && f->axpy && p->pos < p->n && twin_runs_again_axpy(m, f, p)) {
 		m->mesh->ways.axpys++;
 		run_axpy(m, w, f, p);
@@ -248,10 +248,10 @@ bool twin_runs_port_run(struct wse_model *m, struct bulk_worker *w, unsigned int
 }
 
 /* the END of a block goes out when all its readers are engines that wait for it */
-bool twin_runs_port_end(struct wse_model *m, struct bulk_worker *w, unsigned int col)
+bool twin_runs_port_end(struct wse_model *m, struct runs_worker *w, unsigned int col)
 {
 	struct twin_port_in *p = &m->in[col];
-	struct bulk *b = &w->any;
+	struct flows *b = &w->any;
 	struct flow s;
 	bool good, passed;
 
@@ -266,12 +266,13 @@ bool twin_runs_port_end(struct wse_model *m, struct bulk_worker *w, unsigned int
 }
 
 /* a run from a mover */
-static bool mover_run(struct bulk_worker *w, struct twin_mesh *p, struct twin_core *c,
+static bool mover_run(struct runs_worker *w, struct twin_mesh *p, struct twin_core *c,
 		      unsigned int which)
 {
-	struct kept_set *again = last_set(p->dev, &w->any, ((struct bulks *)p->dev->bulk)->mover,
-					  2 * c->idx + which - WSE_ENGINE_M0);
-	struct bulk *b = &w->any;
+	struct kept_set *again =
+		last_set(p->dev, &w->any, ((struct runs_state *)p->dev->runs)->mover,
+			 2 * c->idx + which - WSE_ENGINE_M0);
+	struct flows *b = &w->any;
 	struct flow s;
 	bool any;
 
@@ -311,7 +312,7 @@ static bool go_on(struct twin_mesh *p)
 }
 
 /* *then: cores have gone on, so that what they have sent comes after these runs */
-static bool run_ports(struct wse_model *m, struct bulk_worker *w, bool *then)
+static bool run_ports(struct wse_model *m, struct runs_worker *w, bool *then)
 {
 	bool any = false, did;
 	uint32_t c;
@@ -337,7 +338,7 @@ static bool run_ports(struct wse_model *m, struct bulk_worker *w, bool *then)
 bool twin_runs_mover(void *worker, struct twin_mesh *p, struct twin_core *c, unsigned int which,
 		     bool *crosses)
 {
-	struct bulk_worker *w = worker;
+	struct runs_worker *w = worker;
 	bool did = !c->eng[which].end_left && mover_run(w, p, c, which);
 
 	go_on(p);
@@ -347,8 +348,8 @@ bool twin_runs_mover(void *worker, struct twin_mesh *p, struct twin_core *c, uns
 
 bool twin_runs(struct wse_model *m)
 {
-	struct bulks *b = get(m);
-	struct bulk_worker *w;
+	struct runs_state *b = get(m);
+	struct runs_worker *w;
 	bool any, then = false;
 
 	if (!b)

@@ -32,7 +32,7 @@ struct node { /* an engine with its running instruction, or a south port */
 	uint32_t slot;
 	uint8_t which;
 	bool need_fab, need_dot, got_fab, got_dot;
-	uint32_t first, sinks; /* what it feeds: bulk.sink[first ...] */
+	uint32_t first, sinks; /* what it feeds: flows.sink[first ...] */
 	struct node *from;     /* feeds it by the fabric; NULL: a north port, or no node */
 	const struct run *fab, *dot; /* inputs: what others have made, */
 	struct run out;		     /* and what this one does */
@@ -46,7 +46,7 @@ struct router { /* that wavelets cross */
 	uint8_t part, color, port, tx; /* in by port, out by tx */
 };
 
-struct bulk { /* what find.c has found, of one flow or more */
+struct flows { /* what find.c has found, of one flow or more */
 	struct node *node;
 	uint32_t *order; /* nodes, every one after those that feed it */
 	/* [node]: the part of each; with from, ends and done: of sets of several threads */
@@ -65,7 +65,7 @@ struct bulk { /* what find.c has found, of one flow or more */
 };
 
 struct flow { /* all that one source feeds, and how many elements can pass through it now */
-	struct bulk *b;
+	struct flows *b;
 	uint32_t node, nnodes, order, norder; /* its part of b */
 	uint32_t sink, nsinks;		      /* those that the source feeds itself */
 	uint32_t trail;			      /* first router, of hops_all */
@@ -80,7 +80,7 @@ struct flow { /* all that one source feeds, and how many elements can pass throu
 };
 
 struct kept_set { /* the flow that a source fed the last time, see again.c */
-	struct bulk b; /* without slots and stack */
+	struct flows b; /* without slots and stack */
 	struct flow s;
 	uint32_t routes; /* twin_mesh.routes of all parts when the flow's were checked */
 	uint64_t *state; /* of the nodes' engines; of a port its color */
@@ -98,9 +98,9 @@ struct scratch { /* arrays that engines produce */
 
 #define TWIN_RUNS_LAG 4u /* flows that one thread may be ahead of another */
 
-struct bulk_worker { /* what a thread needs */
-	struct bulk ports; /* what its columns feed */
-	struct bulk any;   /* of one source at a time */
+struct runs_worker { /* what a thread needs */
+	struct flows ports; /* what its columns feed */
+	struct flows any;   /* of one source at a time */
 	struct scratch one;	       /* of that source */
 	/* of the columns, in turns: others may still read the last */
 	struct scratch r[TWIN_RUNS_LAG];
@@ -113,8 +113,8 @@ struct column { /* what a north port feeds */
 	bool found, crosses_part;
 };
 
-struct bulks { /* wse_model.bulk */
-	struct bulk_worker *w[TWIN_PARTS_MAX];
+struct runs_state { /* wse_model.runs */
+	struct runs_worker *w[TWIN_PARTS_MAX];
 	struct column *column; /* [cols] */
 	/* kept flows: of ports, [cols], and of movers, [2 * ncores] */
 	struct kept_set *port, *mover;
@@ -127,29 +127,29 @@ void twin_runs_settle(struct wse_model *m);
 void twin_runs_free(struct wse_model *m);
 uint32_t twin_runs_workers(struct wse_model *m, uint32_t n); /* at most n: how many there are */
 /* what a north port feeds, within the limits of b; the run is delivered */
-bool twin_runs_port(struct wse_model *m, struct bulk *b, unsigned int col, struct flow *s);
-bool twin_runs_port_run(struct wse_model *m, struct bulk_worker *w, unsigned int col);
-bool twin_runs_port_end(struct wse_model *m, struct bulk_worker *w, unsigned int col);
+bool twin_runs_port(struct wse_model *m, struct flows *b, unsigned int col, struct flow *s);
+bool twin_runs_port_run(struct wse_model *m, struct runs_worker *w, unsigned int col);
+bool twin_runs_port_end(struct wse_model *m, struct runs_worker *w, unsigned int col);
 /* a run has passed; p: the port that it came from */
 void twin_runs_passed(struct wse_model *m, const struct flow *s, struct twin_port_in *p);
-twin_mover_fn twin_runs_mover; /* arg: struct bulk_worker */
+twin_mover_fn twin_runs_mover; /* arg: struct runs_worker */
 
 /* columns.c */
-bool twin_runs_parts(struct wse_model *m, struct bulks *b);
+bool twin_runs_parts(struct wse_model *m, struct runs_state *b);
 
 /* find.c */
-int twin_runs_open(struct bulk *b, const struct wse_model *m); /* 0, or -1: no memory */
-void twin_runs_close(struct bulk *b);
-void twin_runs_clear(struct bulk *b);
+int twin_runs_open(struct flows *b, const struct wse_model *m); /* 0, or -1: no memory */
+void twin_runs_close(struct flows *b);
+void twin_runs_clear(struct flows *b);
 /* adds all that a color feeds from a core's input port; false: a consumer is not ready */
-bool twin_runs_follow(struct wse_model *m, struct bulk *b, struct twin_core *c, unsigned int port,
+bool twin_runs_follow(struct wse_model *m, struct flows *b, struct twin_core *c, unsigned int port,
 		      unsigned int color);
-void twin_runs_limit(struct bulk *b, const struct twin_mesh *part, int32_t col);
-void twin_runs_begin(struct bulk *b, struct flow *s);
+void twin_runs_limit(struct flows *b, const struct twin_mesh *part, int32_t col);
+void twin_runs_begin(struct flows *b, struct flow *s);
 /* the flow from its first nodes on; false: nothing can pass, and the flow has been given up */
 bool twin_runs_find(struct wse_model *m, struct flow *s, uint32_t n);
 void twin_runs_give_up(struct flow *s);
-void twin_runs_source(struct bulk *b, struct twin_core *c, unsigned int which);
+void twin_runs_source(struct flows *b, struct twin_core *c, unsigned int which);
 
 /* n wavelets have crossed the first routers of the flow's trail; parts: those of them that count */
 void twin_runs_count(struct wse_model *m, const struct flow *s, uint32_t hops, uint64_t n,
