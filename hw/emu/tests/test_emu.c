@@ -8,12 +8,11 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "gdb_client.h"
 #include "pci/tests/vu_client.h"
 #include "tap.h"
 #include "vu_admin.h"
@@ -542,56 +541,6 @@ static void test_faults(void)
 	   "an injected error of a completion's write halts the device");
 	vu_client_close(&c);
 	stop(pid, SIGTERM);
-}
-
-/* the body of the debugger's next packet; "" when none comes in time */
-static const char *gdb_hear(int fd)
-{
-	static char body[4096];
-	size_t n = 0;
-	bool in = false;
-	char c;
-
-	while (n + 1 < sizeof(body) && read(fd, &c, 1) == 1) {
-		if (c == '#' && in)
-			break;
-		if (in)
-			body[n++] = c;
-		in |= c == '$';
-	}
-	body[n] = 0;
-	return body;
-}
-
-static void gdb_send_packet(int fd, const char *body)
-{
-	char packet[256];
-	uint8_t sum = 0;
-
-	for (const char *p = body; *p; p++)
-		sum += (uint8_t)*p;
-	snprintf(packet, sizeof(packet), "+$%s#%02x", body, sum);
-	if (write(fd, packet, strlen(packet)) < 0)
-		printf("# the debugger's connection is lost\n");
-}
-
-static const char *gdb_ask(int fd, const char *body)
-{
-	gdb_send_packet(fd, body);
-	return gdb_hear(fd);
-}
-
-static int gdb_dial(const char *path)
-{
-	struct sockaddr_un a = {.sun_family = AF_UNIX};
-	struct timeval second = {10, 0};
-	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-
-	strcpy(a.sun_path, path);
-	for (int i = 0; i < 500 && connect(fd, (struct sockaddr *)&a, sizeof(a)); i++)
-		usleep(10000);
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &second, sizeof(second));
-	return fd;
 }
 
 /* a breakpoint holds a START that the client has given, and the device's time with it */
