@@ -168,23 +168,35 @@ void wse_sum64_begin(struct wse_sum64 *s)
 	*s = (struct wse_sum64){.lane = {1, 2, 3, 4}};
 }
 
-/* SSE2 has no 64-bit multiply: as vectors this is several times as slow */
-__attribute__((optimize("no-tree-vectorize"))) void wse_sum64_add(struct wse_sum64 *s,
-								  const void *data, size_t bytes)
+static inline uint64_t lane_add(uint64_t lane, const unsigned char *p)
 {
-	const unsigned char *p = data;
-	uint64_t lane[4], w[4];
+	uint64_t word;
 
-	memcpy(lane, s->lane, sizeof(lane));
+	memcpy(&word, p, sizeof(word));
+	lane = (lane ^ word) * 0x9e3779b97f4a7c15ull;
+	return lane ^ lane >> 29;
+}
+
+/*
+ * Four lanes in registers: as an array they would go through memory, and as vectors of SSE2, which
+ * has no 64-bit multiply, it would be several times as slow.
+ */
+void wse_sum64_add(struct wse_sum64 *s, const void *data, size_t bytes)
+{
+	uint64_t a = s->lane[0], b = s->lane[1], c = s->lane[2], d = s->lane[3];
+	const unsigned char *p = data;
+
 	s->bytes += bytes;
 	for (; bytes >= 32; bytes -= 32, p += 32) {
-		memcpy(w, p, 32);
-		for (int i = 0; i < 4; i++) {
-			lane[i] = (lane[i] ^ w[i]) * 0x9e3779b97f4a7c15ull;
-			lane[i] ^= lane[i] >> 29;
-		}
+		a = lane_add(a, p);
+		b = lane_add(b, p + 8);
+		c = lane_add(c, p + 16);
+		d = lane_add(d, p + 24);
 	}
-	memcpy(s->lane, lane, sizeof(lane));
+	s->lane[0] = a;
+	s->lane[1] = b;
+	s->lane[2] = c;
+	s->lane[3] = d;
 	memcpy(s->rest, p, bytes);
 	s->nrest = (uint32_t)bytes;
 }
