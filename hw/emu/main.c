@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "emu.h"
@@ -288,24 +287,16 @@ static void *reporter(void *server)
 	return NULL;
 }
 
-/*
- * Runs before any thread starts: all inherit the mask, so that only the descriptor reports these.
- * SIGPIPE: when the reader of the log leaves, the device continues.
- */
+/* Runs before any thread starts: all inherit the mask. */
 static int stop_signals(void)
 {
 	sigset_t set;
 
-	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGUSR1); /* reporter() */
 	if (sigprocmask(SIG_BLOCK, &set, NULL))
 		return -errno;
-	sigdelset(&set, SIGUSR1);
-	return signalfd(-1, &set, SFD_CLOEXEC);
+	return wse_pci_stop_signals();
 }
 
 static int serve_gdb(struct emu *emu, const struct options *o)

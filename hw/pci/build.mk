@@ -24,16 +24,28 @@ $(B)/libwse-pci.pc: $(B)/install/libwse-pci.pc
 # the example, which is also what the library's test talks to
 $(eval $(call c_program,hw/pci/adder,hw/pci/examples/adder.c,$(PCI_LIB),,$(PCI_ASAN)))
 CFLAGS_hw/pci/examples := -Ihw/pci # it includes the header as a program outside does
+# The same device as RTL, which needs RTL_CXX and the runtime of hw/rtl/build.mk.
+PCI_RTL := $(B)/hw/pci/rtl
+PCI_V := $(addprefix hw/pci/examples/,adder.sv adder_rtl.cpp)
+$(B)/hw/pci/adder_rtl: $(PCI_V) hw/pci/wse_pci.h $(PCI_LIB) hw/pci/build.mk $(RTL_RUNTIME)
+	@rm -rf $(PCI_RTL) && mkdir -p $(PCI_RTL)
+	$(call short,RTL,$@)verilator --cc -Wall --assert -Mdir $(PCI_RTL) $<
+	$(call short,CXX,$@)$(RTL_CXX) -O1 -Wall -Wextra -Werror $(RTL_COMMON) -Ihw/pci \
+		-isystem $(PCI_RTL) -isystem $(VERILATOR_ROOT)/include \
+		-isystem $(VERILATOR_ROOT)/include/vltstd -o $@ $(filter %.cpp,$^) \
+		$(PCI_RTL)/*.cpp $(PCI_LIB) $(RTL_RUNTIME) -pthread -latomic
+
 PCI_TEST := $(addprefix hw/pci/tests/,test_adder.c vu_client.c)
 $(eval $(call c_program,hw/pci/tests/test_adder,$(PCI_TEST),$(PCI_LIB)))
 PCI_PROTOCOL := $(addprefix hw/pci/tests/,test_protocol.c vu_client.c)
 $(eval $(call c_program,hw/pci/tests/test_protocol,$(PCI_PROTOCOL)))
 
 ALL += $(B)/install/libwse-pci.a $(B)/libwse-pci.pc \
-	$(B)/hw/pci/adder $(B)/asan/hw/pci/adder $(B)/hw/pci/tests/test_adder \
-	$(B)/hw/pci/tests/test_protocol
+	$(B)/hw/pci/adder $(B)/asan/hw/pci/adder $(B)/hw/pci/adder_rtl \
+	$(B)/hw/pci/tests/test_adder $(B)/hw/pci/tests/test_protocol
 SUITES += "$(B)/hw/pci/tests/test_adder $(B)/hw/pci/adder" \
 	"$(B)/hw/pci/tests/test_adder $(B)/asan/hw/pci/adder" \
+	"$(B)/hw/pci/tests/test_adder $(B)/hw/pci/adder_rtl" \
 	"$(B)/hw/pci/tests/test_protocol $(B)/hw/pci/adder" \
 	"$(B)/hw/pci/tests/test_protocol $(B)/asan/hw/pci/adder"
 BESIDE += --beside hw/pci/tests/test-guest --beside hw/pci/tests/test-outside

@@ -564,9 +564,12 @@ void wse_pci_watch_spin(struct wse_pci_server *s, uint64_t reads)
 
 int wse_pci_serve(struct wse_pci_server *s, const struct wse_pci_ops *ops, void *dev, int stop_fd)
 {
+	if (stop_fd < 0) /* poll() would pass over it: a server that nothing stops */
+		return -EBADF;
 	s->ops = ops;
 	s->dev = dev;
 	s->stop_fd = stop_fd;
+	function_reset(s); /* for the first client; forget_client() does it for the next one */
 	for (;;) {
 		struct pollfd p[2] = {
 			{.fd = s->listen_fd, .events = POLLIN},

@@ -137,8 +137,16 @@ void wse_pci_watch_spin(struct wse_pci_server *s, uint64_t reads);
 void wse_pci_report(struct wse_pci_server *s);
 
 /*
- * Serves clients until stop_fd is readable (a signalfd, an eventfd, a pipe). 0 or -errno. The
- * caller ignores SIGPIPE.
+ * For a main(), before any thread starts, as all inherit the mask: SIGTERM, SIGINT and SIGHUP make
+ * the descriptor that is returned readable in place of ending the process, SIGPIPE does nothing: a
+ * reader of the log may leave. The descriptor, which the caller closes, or -errno.
+ */
+int wse_pci_stop_signals(void);
+
+/*
+ * Serves clients until stop_fd is readable (that of wse_pci_stop_signals(), an eventfd, a pipe). 0
+ * or -errno: -EBADF, no descriptor. The caller ignores SIGPIPE, or has called
+ * wse_pci_stop_signals().
  */
 int wse_pci_serve(struct wse_pci_server *s, const struct wse_pci_ops *ops, void *dev, int stop_fd);
 

@@ -1,27 +1,29 @@
 // SPDX-License-Identifier: MIT
 /*
- * A PCI device in a hundred lines: adds N words of the guest's memory and interrupts.
+ * A PCI device in a hundred lines: adds N words of the guest's memory, writes the sum behind them
+ * and interrupts.
  *
  *	adder SOCKET [READY-FD]
  *
  * 0x00 ID ro "ADD1"; 0x04, 0x08 ADDRESS low, high; 0x0c COUNT of 32-bit words; 0x10 GO wo: adds
- * them; 0x14 SUM ro, modulo 2^32; 0x18 STATUS ro: 0 no sum yet, 1 done, 2 the memory cannot be read
+ * them; 0x14 SUM ro, modulo 2^32; 0x18 STATUS ro: 0 no sum yet, 1 done, 2 an error: SUM is 0
  */
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 
 #include <wse_pci.h>
 
 #define ADDER_MAX 65536u /* words: the guest stands still while they are added */
 
+enum reg { ID, ADDRESS_LO, ADDRESS_HI, COUNT, GO, SUM, STATUS, REGS };
+static const char *const name[REGS] = {"ID", "ADDRESS_LO", "ADDRESS_HI", "COUNT",
+				       "GO", "SUM",	   "STATUS"};
+
 struct adder {
 	struct wse_pci_dma *dma;
 	struct wse_pci_server *server;
-	uint32_t address[2], count, sum, status;
+	uint32_t reg[REGS];
 	bool master;
 };
 
@@ -35,56 +37,48 @@ static const struct wse_pci_id id = {
 
 static void add(struct adder *a)
 {
-	uint64_t iova = (uint64_t)a->address[1] << 32 | a->address[0];
-	uint32_t word[256], n;
+	uint64_t iova = (uint64_t)a->reg[ADDRESS_HI] << 32 | a->reg[ADDRESS_LO];
+	uint32_t word[256], sum = 0, n, left = a->reg[COUNT];
+	bool good = a->master && left <= ADDER_MAX;
 
-	a->sum = 0;
-	a->status = a->master && a->count <= ADDER_MAX ? 1 : 2;
-	for (uint32_t left = a->count; left && a->status == 1; left -= n, iova += 4ull * n) {
+	for (; good && left; left -= n, iova += 4ull * n) {
 		n = left < 256 ? left : 256;
-		if (wse_pci_dma_read(a->dma, iova, word, 4ul * n))
-			a->status = 2;
-		for (uint32_t i = 0; i < n && a->status == 1; i++)
-			a->sum += word[i];
+		good = !wse_pci_dma_read(a->dma, iova, word, 4ul * n);
+		for (uint32_t i = 0; good && i < n; i++)
+			sum += word[i];
 	}
+	good = good && !wse_pci_dma_write(a->dma, iova, &sum, 4);
+	a->reg[SUM] = good ? sum : 0;
+	a->reg[STATUS] = good ? 1 : 2;
 	wse_pci_irq(a->server, 0);
 }
 
 static uint32_t adder_read(void *dev, uint32_t offset)
 {
-	const struct adder *a = dev;
-	const uint32_t reg[] = {0x31444441, a->address[0], a->address[1], a->count,
-				0,	    a->sum,	   a->status};
-
-	return offset / 4 < sizeof(reg) / 4 ? reg[offset / 4] : 0;
-}
-
-static const char *adder_name(void *dev, uint32_t offset)
-{
-	static const char *const name[] = {"ID", "ADDRESS_LO", "ADDRESS_HI", "COUNT",
-					   "GO", "SUM",	       "STATUS"};
-
-	(void)dev;
-	return offset / 4 < sizeof(name) / sizeof(*name) ? name[offset / 4] : NULL;
+	return offset / 4 < REGS ? ((struct adder *)dev)->reg[offset / 4] : 0;
 }
 
 static void adder_write(void *dev, uint32_t offset, uint32_t value)
 {
 	struct adder *a = dev;
 
-	if (offset == 0x04 || offset == 0x08)
-		a->address[offset / 4 - 1] = value;
-	else if (offset == 0x0c)
-		a->count = value;
-	else if (offset == 0x10)
+	if (offset / 4 >= ADDRESS_LO && offset / 4 <= COUNT)
+		a->reg[offset / 4] = value;
+	else if (offset / 4 == GO)
 		add(a);
+}
+
+static const char *adder_name(void *dev, uint32_t offset)
+{
+	(void)dev;
+	return offset / 4 < REGS ? name[offset / 4] : NULL;
 }
 
 static void adder_reset(void *dev)
 {
 	struct adder *a = dev;
 
-	*a = (struct adder){.dma = a->dma, .server = a->server};
+	*a = (struct adder){a->dma, a->server, .reg[ID] = 0x31444441};
 }
 
 static void adder_master(void *dev, bool on)
@@ -92,32 +86,25 @@ static void adder_master(void *dev, bool on)
 	((struct adder *)dev)->master = on;
 }
 
-static const struct wse_pci_ops ops = {
-	.read32 = adder_read,
-	.write32 = adder_write,
-	.reset = adder_reset,
-	.bus_master = adder_master,
-	.name = adder_name,
-};
+static const struct wse_pci_ops ops = {.read32 = adder_read,
+				       .write32 = adder_write,
+				       .reset = adder_reset,
+				       .bus_master = adder_master,
+				       .name = adder_name};
 
 int main(int argc, char **argv)
 {
 	struct adder a = {0};
 	struct wse_pci_log log;
-	sigset_t stop;
-	int err;
+	int err, stop_fd;
 
 	if (argc < 2 || argc > 3) {
 		fprintf(stderr, "usage: adder SOCKET [READY-FD]\n");
 		return 2;
 	}
 	wse_pci_log_init(&log, stderr, "adder");
-	signal(SIGPIPE, SIG_IGN);
-	sigemptyset(&stop);
-	sigaddset(&stop, SIGTERM);
-	sigaddset(&stop, SIGINT);
-	sigprocmask(SIG_BLOCK, &stop, NULL);
-	err = wse_pci_dma_catch_sigbus();
+	stop_fd = wse_pci_stop_signals();
+	err = stop_fd < 0 ? stop_fd : wse_pci_dma_catch_sigbus();
 	if (!err)
 		err = wse_pci_dma_create(&a.dma);
 	if (!err)
@@ -127,7 +114,7 @@ int main(int argc, char **argv)
 	if (!err && argc > 2)
 		err = wse_pci_ready(a.server, atoi(argv[2]));
 	if (!err)
-		err = wse_pci_serve(a.server, &ops, &a, signalfd(-1, &stop, SFD_CLOEXEC));
+		err = wse_pci_serve(a.server, &ops, &a, stop_fd);
 	if (err)
 		fprintf(stderr, "adder: %s: %s\n", argv[1], strerror(-err));
 	wse_pci_destroy(a.server);

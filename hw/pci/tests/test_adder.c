@@ -63,6 +63,23 @@ static void test_identity(void)
 		ok(!wse_pci_id_valid(&bad[i]), "an impossible one, %d, is refused", i);
 }
 
+static void test_stop(void)
+{
+	struct wse_pci_id id = {.bar0_bytes = 4096, .vectors = 1};
+	const struct wse_pci_ops ops = {0};
+	struct wse_pci_server *s = NULL;
+	struct wse_pci_dma *dma = NULL;
+	struct wse_pci_log log;
+
+	wse_pci_log_init(&log, NULL, "");
+	snprintf(sock, sizeof(sock), "%s/e", dir);
+	ok(!wse_pci_dma_create(&dma) && !wse_pci_create(sock, &id, dma, &log, &s) &&
+		   wse_pci_serve(s, &ops, NULL, -1) == -EBADF,
+	   "a server that nothing would stop does not begin");
+	wse_pci_destroy(s);
+	wse_pci_dma_destroy(dma);
+}
+
 static void test_adder(struct vu_client *c)
 {
 	struct vu_region_info r = {.argsz = sizeof(r)};
@@ -83,9 +100,15 @@ static void test_adder(struct vu_client *c)
 		want += word[i] = i * 2654435761u;
 	ok(vu_client_reg(c, 0) == 0x31444441 && add(c, IOVA, 1000, &sum) == 1 && sum == want,
 	   "a thousand words of the client's memory are added");
-	ok(add(c, IOVA + 4, 999, &sum) == 1 && sum == want - word[0], "and 999");
-	ok(add(c, IOVA, 0, &sum) == 1 && !sum, "the sum of none is 0");
-	ok(add(c, IOVA + MEM - 4, 2, &sum) == 2, "words behind the memory are an error");
+	ok(word[1000] == want && !word[1001], "the sum is behind them, and nothing more");
+	ok(add(c, IOVA + 4, 999, &sum) == 1 && sum == want - word[0] && word[1000] == sum,
+	   "and 999");
+	ok(add(c, IOVA + 4004, 0, &sum) == 1 && !sum && !word[1001], "the sum of none is 0");
+	ok(add(c, IOVA, 65536, &sum) == 1 && sum == 2 * want - word[0] && word[65536] == sum,
+	   "as many words as it takes, 65536, are added");
+	ok(add(c, IOVA, 65537, &sum) == 2 && !sum, "one more is an error, and the sum 0");
+	ok(add(c, IOVA + MEM - 4, 2, &sum) == 2 && !sum, "so are words behind the memory");
+	ok(add(c, IOVA + MEM - 8, 2, &sum) == 2 && !sum, "and a sum behind it");
 	ok(add(c, ~0ull - 3, 2, &sum) == 2, "so are addresses that wrap");
 	ok(add(c, IOVA, ~0u, &sum) == 2, "and 2^32 - 1 words");
 	ok(set_irq(c, 2) == -EINVAL, "a second vector does not exist");
@@ -139,6 +162,7 @@ int main(int argc, char **argv)
 	if (argc != 2 || !mkdtemp(dir) || pipe(p))
 		return 1;
 	test_identity();
+	test_stop();
 	snprintf(sock, sizeof(sock), "%s/s", dir);
 	snprintf(logfile, sizeof(logfile), "%s/log", dir);
 	snprintf(want, sizeof(want), "ready %s\n", sock);

@@ -12,66 +12,51 @@ static irqreturn_t adder_irq(int irq, void *done)
 	return IRQ_HANDLED;
 }
 
-static int adder_add(struct pci_dev *pdev, void __iomem *bar, struct completion *done)
+static int adder_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 {
-	u32 n = PAGE_SIZE / 4, want = 0, *word;
+	struct completion *done = devm_kzalloc(&pdev->dev, sizeof(*done), GFP_KERNEL);
+	u32 n = PAGE_SIZE / 4 - 1, want = 0, *word;
+	int err = pcim_enable_device(pdev);
+	void __iomem *bar;
 	dma_addr_t at;
-	int err = 0;
 
-	word = dma_alloc_coherent(&pdev->dev, PAGE_SIZE, &at, GFP_KERNEL);
+	bar = err ? NULL : pcim_iomap(pdev, 0, 0);
+	if (!done || !bar || ioread32(bar) != 0x31444441)
+		return -ENODEV;
+	err = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(64));
+	if (err)
+		return err;
+	word = dmam_alloc_coherent(&pdev->dev, PAGE_SIZE, &at, GFP_KERNEL);
 	if (!word)
 		return -ENOMEM;
+	err = pci_alloc_irq_vectors(pdev, 1, 1, PCI_IRQ_MSIX);
+	if (err < 0)
+		return err;
+	init_completion(done);
+	err = devm_request_irq(&pdev->dev, pci_irq_vector(pdev, 0), adder_irq, 0, "adder", done);
+	if (err)
+		return err;
 	for (u32 i = 0; i < n; i++)
 		want += word[i] = i * 2654435761u;
+	pci_set_master(pdev);
 	iowrite32(lower_32_bits(at), bar + 0x04);
 	iowrite32(upper_32_bits(at), bar + 0x08);
 	iowrite32(n, bar + 0x0c);
 	iowrite32(1, bar + 0x10);
 	if (!wait_for_completion_timeout(done, 10 * HZ))
 		err = -ETIMEDOUT;
-	else if (ioread32(bar + 0x18) != 1 || ioread32(bar + 0x14) != want)
+	else if (ioread32(bar + 0x18) != 1 || ioread32(bar + 0x14) != want || word[n] != want)
 		err = -EIO;
 	else
 		pci_info(pdev, "%u words add up to 0x%08x\n", n, want);
 	pci_clear_master(pdev);
-	dma_free_coherent(&pdev->dev, PAGE_SIZE, word, at);
-	return err;
-}
-
-static int adder_probe(struct pci_dev *pdev, const struct pci_device_id *id)
-{
-	DECLARE_COMPLETION_ONSTACK(done);
-	void __iomem *bar;
-	int err = pcim_enable_device(pdev);
-
-	if (err)
-		return err;
-	bar = pcim_iomap(pdev, 0, 0);
-	if (!bar || ioread32(bar) != 0x31444441)
-		return -ENODEV;
-	err = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(64));
-	if (!err)
-		err = pci_alloc_irq_vectors(pdev, 1, 1, PCI_IRQ_MSIX);
-	if (err < 0)
-		return err;
-	err = request_irq(pci_irq_vector(pdev, 0), adder_irq, 0, "adder", &done);
-	if (!err) {
-		pci_set_master(pdev);
-		err = adder_add(pdev, bar, &done);
-		free_irq(pci_irq_vector(pdev, 0), &done);
-	}
-	pci_free_irq_vectors(pdev);
 	return err;
 }
 
 static const struct pci_device_id adder_ids[] = {{PCI_DEVICE(0x1234, 0xadd1)}, {}};
 MODULE_DEVICE_TABLE(pci, adder_ids);
-
-static struct pci_driver adder_driver = {
-	.name = "adder",
-	.id_table = adder_ids,
-	.probe = adder_probe,
-};
+static struct pci_driver adder_driver = {.name = "adder", .id_table = adder_ids,
+					 .probe = adder_probe};
 module_pci_driver(adder_driver);
 MODULE_DESCRIPTION("driver of a PCI device in a process");
 MODULE_LICENSE("Dual MIT/GPL");
