@@ -9,10 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "num/nearest.h"
 #include "sections.h"
-
-#define MAX_BATCH (1u << 24)
 
 static void read_backend(struct sections *s, struct wse_yaml *init)
 {
@@ -241,137 +238,6 @@ static void read_loop(struct sections *s, struct wse_yaml *init)
 	wse_config_listeners(s, init);
 }
 
-/* a list of folders with HDF5 files, one a line */
-static void read_list(struct sections *s, const struct wse_yaml *list, char *to, size_t size)
-{
-	size_t n = 0;
-
-	for (const struct wse_yaml *c = list->child; c; c = c->next) {
-		if (c->type != WSE_YAML_SCALAR || strchr(c->text, '\n')) {
-			reader_fail(&s->r, c, "must be the name of a folder");
-			return;
-		}
-		n += (size_t)snprintf(to + n, n < size ? size - n : 0, "%s\n", c->text);
-		if (n >= size) {
-			reader_fail(&s->r, list, "has more than %zu characters in all", size - 1);
-			return;
-		}
-	}
-	if (!n)
-		reader_fail(&s->r, list, "must be a folder or a list of folders");
-}
-
-/*
- * data_dir, unless an option names the text. Of the Model Zoo's data processors those of HDF5 files
- * are here
- */
-static void read_text(struct sections *s, struct wse_yaml *y, char *to, size_t size)
-{
-	struct wse_yaml *proc = reader_want(&s->r, y, "data_processor", 0);
-	struct wse_yaml *dir = reader_want(&s->r, y, "data_dir", 0);
-
-	if (proc && !s->src->data && proc->type == WSE_YAML_SCALAR &&
-	    (!strcmp(proc->text, "GptHDF5DataProcessor") ||
-	     !strcmp(proc->text, "GptHDF5MapDataProcessor"))) {
-		if (dir && dir->type == WSE_YAML_LIST) {
-			read_list(s, dir, to, size);
-			wse_yaml_use_all(dir);
-		} else {
-			reader_word(&s->r, y, "data_dir", 1, to, size);
-		}
-		return;
-	}
-	if (s->src->data || proc) {
-		if (proc && s->src->data)
-			wse_config_note(s->cfg->ignored, sizeof(s->cfg->ignored), "data_processor");
-		else if (proc)
-			wse_config_refuse(
-				s, proc, "data processor",
-				proc->type == WSE_YAML_SCALAR ? proc->text : "without a name",
-				"remove it, and give a text, a directory of texts or tokens "
-				"(*.bin) as data_dir, or with --data");
-		if (proc)
-			wse_yaml_use_all(proc);
-		if (proc && dir)
-			wse_yaml_use_all(dir);
-	}
-	if (!proc)
-		reader_word(&s->r, y, "data_dir", 0, to, size);
-}
-
-/* what a dataloader of the Model Zoo says of its tokens */
-static void read_tokens(struct sections *s, struct wse_yaml *y)
-{
-	struct wse_yaml *list = reader_want(&s->r, y, "data_transforms", 0), *name;
-	uint64_t vocab = reader_u64(&s->r, y, "vocab_size", 0, s->vocab, 1, 1u << 30);
-
-	if (vocab != s->vocab)
-		reader_fail(&s->r, wse_yaml_peek(y, "vocab_size"),
-			    "%llu is not the model's, %u: give that, or leave it out",
-			    (unsigned long long)vocab, s->vocab);
-	if (!list || !list->child)
-		return;
-	name = wse_yaml_peek(list->child, "name");
-	wse_config_refuse(s, list, "data transform",
-			  name && name->type == WSE_YAML_SCALAR ? name->text : "without a name",
-			  "take it away, and give data to which it was done");
-}
-
-static void read_fit(struct sections *s, struct wse_yaml *trainer)
-{
-	static const char *const loading[] = {"num_workers", "prefetch_factor",
-					      "persistent_workers", "use_worker_cache", "repeat"};
-	const size_t nloading = sizeof(loading) / sizeof(*loading);
-	struct reader *r = &s->r;
-	struct wse_yaml *fit = reader_map(r, trainer, "fit", 1);
-	struct wse_yaml *y = reader_map(r, fit, "train_dataloader", 1), *micro;
-	struct wse_config *c = s->cfg;
-	uint32_t before;
-
-	read_text(s, y, c->data, sizeof(c->data));
-	before = r->faults->n;
-	c->batch = reader_u64(r, y, "batch_size", 1, 0, 1, MAX_BATCH);
-	micro = reader_want(r, y, "micro_batch_size", 0);
-	if (micro && (micro->type != WSE_YAML_SCALAR || strcmp(micro->text, "auto")))
-		c->micro_batch = reader_to_u64(r, micro, 1, MAX_BATCH);
-	if (r->faults->n == before && c->micro_batch && c->batch % c->micro_batch) {
-		wse_fail(-EINVAL, "contradicts batch_size: %llu is no multiple of %llu",
-			 (unsigned long long)c->batch, (unsigned long long)c->micro_batch);
-		wse_near_say("batch_size ", wse_near_multiple(c->batch, c->micro_batch, MAX_BATCH));
-		reader_fail(r, micro, "%s, or micro_batch_size auto", wse_error());
-	}
-	c->shuffle = reader_flag(r, y, "shuffle", 1);
-	c->shuffle_seed = reader_u64(r, y, "shuffle_seed", 0, 1, 0, UINT64_MAX);
-	/*
-	 * a step takes a whole batch; which samples are left out, shuffling changes with every
-	 * epoch
-	 */
-	if (!reader_flag(r, y, "drop_last", 1))
-		reader_fail(
-			r, wse_yaml_peek(y, "drop_last"),
-			"must be true: the last samples of an epoch, fewer than a batch, are not "
-			"trained on");
-	for (size_t i = 0; i < nloading; i++)
-		wse_config_ignore(s, y, loading[i]);
-	read_tokens(s, y);
-	y = reader_map(r, fit, "val_dataloader", 0);
-	read_text(s, y, c->val_data, sizeof(c->val_data));
-	read_tokens(s, y);
-	c->held_out = reader_u64(r, y, "held_out_bytes", 0, 2048, 1, 1u << 30);
-	for (size_t i = 0; i < nloading; i++)
-		wse_config_ignore(s, y, loading[i]);
-	wse_config_ignore_as(s, y, "drop_last",
-			     "drop_last of val_dataloader"); /* all samples count */
-	wse_config_ignore_as(s, y, "batch_size", "batch_size of val_dataloader");
-	/* a model has one length of sequences */
-	wse_config_ignore_as(s, y, "max_sequence_length", "max_sequence_length of val_dataloader");
-	wse_config_ignore_as(s, y, "shuffle", "shuffle of val_dataloader");
-	wse_config_ignore_as(s, y, "shuffle_seed", "shuffle_seed of val_dataloader");
-	/* fit evaluates on its own val_dataloader */
-	wse_config_ignore(s, trainer, "validate");
-	wse_config_ignore(s, trainer, "validate_all");
-}
-
 /* every --set on its own: one that is wrong does not hide the next */
 static void set_all(struct wse_yaml *root, const struct wse_config_source *src,
 		    struct wse_faults *faults)
@@ -428,7 +294,7 @@ int wse_config_read(const struct wse_config_source *src, struct wse_config *cfg,
 	wse_config_sparsity(s, init);
 	read_tokenizer(s, trainer);
 	read_loop(s, init);
-	read_fit(s, trainer);
+	wse_config_fit(s, trainer);
 	take_option(faults, "--data", src->data, cfg->data);
 	take_option(faults, "--model_dir", src->model_dir, cfg->model_dir);
 	reader_finish(&s->r, root);

@@ -6,12 +6,22 @@
 #ifndef WSE_TRAIN_CONFIG_H
 #define WSE_TRAIN_CONFIG_H
 
+#include "data.h"
 #include "faults.h"
 #include "memx/ckpt.h"
 
 #define WSE_PATH 1024
 #define WSE_PROMPT 4096
 #define WSE_PROMPTS_ROOM (32 << 10) /* of several */
+#define WSE_VAL_NAME	 41 /* with its NUL */
+
+/* a held-out set: an evaluation goes over all of a run */
+struct wse_config_val {
+	char name[WSE_VAL_NAME]; /* "" of the only one; else "validate_0", ... or the file's */
+	char data[WSE_PATH];	 /* data_dir, "" if it is cut out of the text */
+	uint64_t held_out;	 /* held_out_bytes */
+	uint64_t batch;		 /* samples, for eval_steps; 0: that of training */
+};
 
 struct wse_config {
 	struct wse_model model;
@@ -32,8 +42,8 @@ struct wse_config {
 	char model_dir[WSE_PATH];
 	char data[WSE_PATH];		/* fit.train_dataloader.data_dir */
 	char tokenizer[WSE_PATH];	/* fit.train_dataloader.tokenizer, "" if none */
-	char val_data[WSE_PATH];	/* fit.val_dataloader.data_dir, "" if none */
-	uint64_t held_out;		/* fit.val_dataloader.held_out_bytes */
+	struct wse_config_val val[WSE_VAL_SETS];	/* [nval] fit.val_dataloader, 1 or more */
+	uint32_t nval;
 	uint64_t batch, micro_batch;	/* samples; micro_batch 0: auto */
 	/*
 	 * of a sample's loss, the sum over its tokens (loss_scaling batch_size); 0: the mean over

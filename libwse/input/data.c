@@ -175,15 +175,14 @@ static int check_maker(const struct wse_bpe *bpe, const struct wse_text *t, cons
 		(unsigned long long)wse_bpe_sum(bpe));
 }
 
-static int load(const struct wse_data_cfg *cfg, const char *path, uint16_t **tok, size_t *ntok,
-		uint8_t **mask, struct wse_data_map *map)
+static int load(const struct wse_data_cfg *cfg, const char *path, struct wse_data_text *to)
 {
 	struct wse_text t = {0};
 	struct wse_text_level l = {.path = path};
 	int words, tree, ret;
 
 	if (wse_hdf5_is(path))
-		return wse_hdf5_load(path, cfg->vocab, cfg->span, tok, mask, ntok);
+		return wse_hdf5_load(path, cfg->vocab, cfg->span, &to->tok, &to->mask, &to->ntok);
 	if (stat(path, &l.sb))
 		return wse_text_is_link(path) ? wse_text_no_target(path, errno)
 					      : wse_text_cannot(path, errno);
@@ -201,9 +200,9 @@ static int load(const struct wse_data_cfg *cfg, const char *path, uint16_t **tok
 	if (!ret && cfg->bpe && words)
 		ret = check_maker(cfg->bpe, &t, path);
 	if (!ret && cfg->bpe && !words)
-		ret = encode(cfg, &t, path, tok, ntok);
+		ret = encode(cfg, &t, path, &to->tok, &to->ntok);
 	else if (!ret)
-		ret = to_tokens(&t, path, cfg->vocab, words, tok, ntok, map);
+		ret = to_tokens(&t, path, cfg->vocab, words, &to->tok, &to->ntok, &to->map);
 	wse_text_free(&t);
 	return ret;
 }
@@ -219,7 +218,7 @@ static int entropies(struct wse_data *d)
 {
 	uint32_t v = d->cfg.vocab, *count = calloc(v, sizeof(*count));
 	size_t *end = calloc((size_t)v + 1, sizeof(*end)), i, at = 0;
-	size_t ntok = d->ntok < ENTROPY_MAX ? d->ntok : ENTROPY_MAX;
+	size_t ntok = d->t.ntok < ENTROPY_MAX ? d->t.ntok : ENTROPY_MAX;
 	uint32_t *after = malloc(ntok * sizeof(*after));
 	double n = (double)ntok;
 
@@ -230,7 +229,7 @@ static int entropies(struct wse_data *d)
 		return -ENOMEM;
 	}
 	for (i = 0; i < ntok; i++)
-		count[wse_token(d->tok, (ptrdiff_t)i, v)]++;
+		count[wse_token(d->t.tok, (ptrdiff_t)i, v)]++;
 	for (uint32_t a = 0; a < v; a++) {
 		if (count[a])
 			d->unigram += surprise(count[a], n, n);
@@ -238,8 +237,8 @@ static int entropies(struct wse_data *d)
 		count[a] = 0;
 	}
 	for (i = 1; i < ntok; i++)
-		after[end[wse_token(d->tok, (ptrdiff_t)i - 1, v)]++] =
-			wse_token(d->tok, (ptrdiff_t)i, v);
+		after[end[wse_token(d->t.tok, (ptrdiff_t)i - 1, v)]++] =
+			wse_token(d->t.tok, (ptrdiff_t)i, v);
 	for (uint32_t a = 0; a < v; a++) {
 		size_t begin = at;
 
@@ -251,7 +250,7 @@ static int entropies(struct wse_data *d)
 			count[after[i]] = 0;
 		}
 		/* the last token of the text has no successor: its place stays empty */
-		at += a == wse_token(d->tok, (ptrdiff_t)ntok - 1, v);
+		at += a == wse_token(d->t.tok, (ptrdiff_t)ntok - 1, v);
 	}
 	free(count);
 	free(end);
@@ -301,20 +300,36 @@ static size_t most_held(size_t ntok, size_t w, size_t span)
 
 static int too_short(const struct wse_data *d, size_t held, size_t w, size_t span)
 {
-	size_t less = most_held(d->ntok, w, span);
+	size_t less = most_held(d->t.ntok, w, span);
 
 	wse_fail(-EINVAL,
 		 "%.128s: %zu tokens are too few for %zu held-out ones and samples of %zu: give a "
 		 "text of %zu or more",
-		 d->cfg.path, d->ntok, held, w + span, tokens_for(held, w, span));
+		 d->cfg.path, d->t.ntok, held, w + span, tokens_for(held, w, span));
 	if (less)
 		wse_fail_more(", or choose val_dataloader.held_out_bytes %zu", less);
 	return -EINVAL;
 }
 
+const struct wse_data_val *wse_data_cut_out(const struct wse_data *d)
+{
+	for (uint32_t i = 0; i < d->cfg.nval; i++)
+		if (!d->cfg.val[i].path)
+			return &d->cfg.val[i];
+	return NULL;
+}
+
+/* tokens of it */
+static size_t cut_out(const struct wse_data *d)
+{
+	const struct wse_data_val *v = wse_data_cut_out(d);
+
+	return v ? (size_t)v->held_out : 0;
+}
+
 uint64_t wse_data_tokens(const struct wse_data *d, uint64_t samples)
 {
-	size_t held = d->val == d->tok ? (size_t)d->cfg.held_out : 0, n = pieces(held) + 1;
+	size_t held = cut_out(d), n = pieces(held) + 1;
 
 	if (d->apart)
 		return samples * d->stride + (held + d->cfg.span - 1) / d->cfg.span * d->stride;
@@ -325,10 +340,12 @@ uint64_t wse_data_tokens(const struct wse_data *d, uint64_t samples)
 /* whole samples: those at the end are held out, unless they have files of their own */
 static int cut_samples(struct wse_data *d)
 {
-	uint64_t n = d->ntok / d->stride, held = d->nval / d->stride;
+	uint64_t n = d->t.ntok / d->stride;
+	const struct wse_data_val *cut = wse_data_cut_out(d);
 
-	if (d->val == d->tok) {
-		held = (d->cfg.held_out + d->cfg.span - 1) / d->cfg.span;
+	if (cut) {
+		uint64_t held = (cut->held_out + d->cfg.span - 1) / d->cfg.span;
+
 		if (held >= n)
 			return wse_fail(-EINVAL,
 					"%.*s: all of its %llu samples would be held out: choose "
@@ -337,21 +354,70 @@ static int cut_samples(struct wse_data *d)
 					wse_hdf5_first(d->cfg.path), d->cfg.path,
 					(unsigned long long)n, d->cfg.span);
 		n -= held;
-		d->held_begin[0] = n * d->stride + 1;
-	} else {
-		d->held_begin[0] = 1;
+		d->val[cut - d->cfg.val].begin[0] = n * d->stride + 1;
+		d->val[cut - d->cfg.val].samples = held;
+	}
+	for (uint32_t i = 0; i < d->cfg.nval; i++) {
+		struct wse_data_held *v = &d->val[i];
+
+		if (d->cfg.val[i].path) {
+			v->begin[0] = 1;
+			v->samples = v->t.ntok / d->stride;
+		}
+		v->n[0] = v->samples;
 	}
 	d->train_begin[0] = 1;
 	d->train_n[0] = d->ntrain = n;
-	d->held_n[0] = d->nheld = held;
 	return 0;
+}
+
+/* a held-out text of its own: its samples one behind the other, at most held_out tokens */
+static int cut_text(const struct wse_data *d, const struct wse_data_val *cfg,
+		    struct wse_data_held *v)
+{
+	size_t w = d->cfg.window, span = d->stride;
+
+	if (v->t.ntok < w + span)
+		return wse_fail(-EINVAL,
+				"%.128s: %zu tokens hold no sample of %zu: give a held-out "
+				"text of %zu or more",
+				cfg->path, v->t.ntok, w + span, w + span);
+	v->begin[0] = w;
+	v->samples = (v->t.ntok - w) / span;
+	if (cfg->held_out && v->samples * span > cfg->held_out)
+		v->samples = cfg->held_out / span;
+	v->n[0] = v->samples;
+	return 0;
+}
+
+/* chunks of a text that is trained on, too: [i] lies behind part i of it */
+static void cut_parts(struct wse_data *d, size_t chunks, size_t chunk, struct wse_data_held *v)
+{
+	size_t w = d->cfg.window, span = d->stride, at = 0;
+	size_t part = (d->t.ntok - chunk * chunks) / (chunks + 1);
+
+	for (size_t i = 0; i <= chunks; i++) {
+		size_t len = i == chunks ? d->t.ntok - at : part;
+
+		d->train_begin[i] = at + w;
+		d->train_n[i] = (len - w) / span;
+		d->ntrain += d->train_n[i];
+		at += len;
+		if (i < chunks) {
+			v->begin[i] = at;
+			v->n[i] = chunk / span;
+			v->samples += v->n[i];
+			at += chunk;
+		}
+	}
 }
 
 int wse_data_cut(struct wse_data *d)
 {
-	size_t held = d->val == d->tok ? (size_t)d->cfg.held_out : 0, w = d->cfg.window;
-	size_t span = d->cfg.span ? d->cfg.span : 1;
-	size_t chunks = pieces(held), chunk, part, at = 0;
+	const struct wse_data_val *cut = wse_data_cut_out(d);
+	size_t held = cut_out(d), w = d->cfg.window, span = d->stride;
+	size_t chunks = pieces(held), chunk;
+	int ret = 0;
 
 	if (d->apart)
 		return cut_samples(d);
@@ -363,43 +429,21 @@ int wse_data_cut(struct wse_data *d)
 			"of %zu tokens: choose %zu",
 			held, chunks, span, least_held(held, span));
 	held = chunk * chunks;
-	if (d->ntok < tokens_for(held, w, span))
+	if (d->t.ntok < tokens_for(held, w, span))
 		return too_short(d, held, w, span);
-	part = (d->ntok - held) / (chunks + 1);
-	for (size_t i = 0; i <= chunks; i++) {
-		size_t len = i == chunks ? d->ntok - at : part;
-
-		d->train_begin[i] = at + w;
-		d->train_n[i] = (len - w) / span;
-		d->ntrain += d->train_n[i];
-		at += len;
-		if (i < chunks) {
-			d->held_begin[i] = at;
-			d->held_n[i] = chunk / span;
-			d->nheld += d->held_n[i];
-			at += chunk;
-		}
-	}
-	if (d->val != d->tok) {
-		if (d->nval < w + span)
-			return wse_fail(-EINVAL,
-					"%.128s: %zu tokens hold no sample of %zu: give a held-out "
-					"text of %zu or more",
-					d->cfg.val_path, d->nval, w + span, w + span);
-		d->held_begin[0] = w;
-		d->nheld = (d->nval - w) / span;
-		if (d->cfg.held_out && d->nheld * span > d->cfg.held_out)
-			d->nheld = d->cfg.held_out / span;
-		d->held_n[0] = d->nheld;
-	}
-	return 0;
+	cut_parts(d, chunks, chunk, cut ? &d->val[cut - d->cfg.val] : NULL);
+	for (uint32_t i = 0; i < d->cfg.nval && !ret; i++)
+		if (d->cfg.val[i].path)
+			ret = cut_text(d, &d->cfg.val[i], &d->val[i]);
+	return ret;
 }
 
-static uint64_t sum_of(const struct wse_data *d, const uint16_t *tok, size_t n, const uint8_t *mask)
+static uint64_t sum_of(const struct wse_data *d, const struct wse_data_text *t)
 {
-	uint64_t sum = wse_checksum64(tok, n * wse_token_places(d->cfg.vocab) * sizeof(*tok));
+	uint64_t sum =
+		wse_checksum64(t->tok, t->ntok * wse_token_places(d->cfg.vocab) * sizeof(*t->tok));
 
-	return mask ? sum + 3 * wse_checksum64(mask, n) : sum;
+	return t->mask ? sum + 3 * wse_checksum64(t->mask, t->ntok) : sum;
 }
 
 /*
@@ -409,12 +453,14 @@ static int check_kinds(const struct wse_data *d)
 {
 	const struct wse_data_cfg *c = &d->cfg;
 
-	if (c->val_path && wse_hdf5_is(c->val_path) != d->apart)
-		return wse_fail(-EINVAL,
+	for (uint32_t i = 0; i < c->nval; i++)
+		if (c->val[i].path && wse_hdf5_is(c->val[i].path) != d->apart)
+			return wse_fail(
+				-EINVAL,
 				"%.*s and %.*s: text to train on and held-out text are both of "
 				"HDF5 files, or neither is",
-				wse_hdf5_first(c->path), c->path, wse_hdf5_first(c->val_path),
-				c->val_path);
+				wse_hdf5_first(c->path), c->path, wse_hdf5_first(c->val[i].path),
+				c->val[i].path);
 	if (d->apart && c->window != 1)
 		return wse_fail(-EINVAL,
 				"%.*s: samples of HDF5 files are for GPTs; the model is none",
@@ -437,13 +483,10 @@ int wse_data_read(const struct wse_data_cfg *cfg, struct wse_data *d)
 	d->stride = cfg->span ? cfg->span : 1;
 	d->apart = wse_hdf5_is(cfg->path);
 	ret = check_kinds(d);
-	ret = ret ? ret : load(cfg, cfg->path, &d->tok, &d->ntok, &d->mask, &d->map);
-	if (!ret && cfg->val_path) {
-		ret = load(cfg, cfg->val_path, &d->val, &d->nval, &d->val_mask, &d->val_map);
-	} else {
-		d->val = d->tok;
-		d->nval = d->ntok;
-	}
+	ret = ret ? ret : load(cfg, cfg->path, &d->t);
+	for (uint32_t i = 0; i < cfg->nval && !ret; i++)
+		if (cfg->val[i].path)
+			ret = load(cfg, cfg->val[i].path, &d->val[i].t);
 	if (d->apart)
 		d->stride = cfg->span + 1ul;
 	if (!ret)
@@ -452,8 +495,13 @@ int wse_data_read(const struct wse_data_cfg *cfg, struct wse_data *d)
 		wse_data_close(d);
 		return ret;
 	}
-	d->sum = sum_of(d, d->tok, d->ntok, d->mask);
-	d->val_sum = d->val == d->tok ? d->sum : sum_of(d, d->val, d->nval, d->val_mask);
+	d->t.sum = sum_of(d, &d->t);
+	for (uint32_t i = 0; i < cfg->nval; i++) {
+		if (cfg->val[i].path)
+			d->val[i].t.sum = sum_of(d, &d->val[i].t);
+		else
+			d->val[i].t = d->t;
+	}
 	return 0;
 }
 
@@ -469,22 +517,21 @@ int wse_data_open(const struct wse_data_cfg *cfg, struct wse_data *d)
 	return ret;
 }
 
-static void tokens_free(uint16_t *tok, const struct wse_data_map *map)
+static void text_free(const struct wse_data_text *t)
 {
-	if (map->p)
-		munmap(map->p, map->n);
+	if (t->map.p)
+		munmap(t->map.p, t->map.n);
 	else
-		free(tok);
+		free(t->tok);
+	free(t->mask);
 }
 
 void wse_data_close(struct wse_data *d)
 {
-	if (d->val != d->tok) {
-		tokens_free(d->val, &d->val_map);
-		free(d->val_mask);
-	}
-	tokens_free(d->tok, &d->map);
-	free(d->mask);
+	for (uint32_t i = 0; i < d->cfg.nval; i++)
+		if (d->cfg.val[i].path)
+			text_free(&d->val[i].t);
+	text_free(&d->t);
 	memset(d, 0, sizeof(*d));
 }
 
@@ -496,29 +543,42 @@ const uint16_t *wse_data_train(const struct wse_data *d, uint64_t epoch, uint64_
 		i = wse_rng_permute(d->cfg.shuffle_seed, epoch, d->ntrain, i);
 	while (i >= d->train_n[part])
 		i -= d->train_n[part++];
-	return token_at(d, d->tok, d->train_begin[part] + i * d->stride);
+	return token_at(d, d->t.tok, d->train_begin[part] + i * d->stride);
 }
 
-const uint16_t *wse_data_held(const struct wse_data *d, uint64_t i)
+const uint16_t *wse_data_held(const struct wse_data *d, uint32_t set, uint64_t i)
 {
+	const struct wse_data_held *v = &d->val[set];
 	uint32_t part = 0;
 
-	while (i >= d->held_n[part])
-		i -= d->held_n[part++];
-	return token_at(d, d->val, d->held_begin[part] + i * d->stride);
+	while (i >= v->n[part])
+		i -= v->n[part++];
+	return token_at(d, v->t.tok, v->begin[part] + i * d->stride);
 }
 
-static const uint8_t *mask_at(const uint16_t *tok, size_t n, const uint8_t *mask, uint32_t places,
+static const uint8_t *mask_at(const struct wse_data_text *t, uint32_t places,
 			      const uint16_t *sample)
 {
-	return mask && sample >= tok && sample < tok + n * places ? mask + (sample - tok) / places
-								  : NULL;
+	return t->mask && sample >= t->tok && sample < t->tok + t->ntok * places
+		       ? t->mask + (sample - t->tok) / places
+		       : NULL;
 }
 
 const uint8_t *wse_data_mask(const struct wse_data *d, const uint16_t *sample)
 {
 	uint32_t places = wse_token_places(d->cfg.vocab);
-	const uint8_t *mask = mask_at(d->tok, d->ntok, d->mask, places, sample);
+	const uint8_t *mask = mask_at(&d->t, places, sample);
 
-	return mask ? mask : mask_at(d->val, d->nval, d->val_mask, places, sample);
+	for (uint32_t i = 0; i < d->cfg.nval && !mask; i++)
+		mask = mask_at(&d->val[i].t, places, sample);
+	return mask;
+}
+
+int wse_data_masked(const struct wse_data *d)
+{
+	int masked = d->t.mask != NULL;
+
+	for (uint32_t i = 0; i < d->cfg.nval; i++)
+		masked |= d->val[i].t.mask != NULL;
+	return masked;
 }

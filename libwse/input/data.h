@@ -28,6 +28,7 @@
 #include "num/token.h"
 
 #define WSE_DATA_CHUNKS 8
+#define WSE_VAL_SETS	16	/* held-out sets of a run */
 
 /*
  * words of a token file's header: tokens of the tokenizer that made it, 0: not said; its sum, two
@@ -38,31 +39,43 @@ struct wse_bpe;
 
 struct wse_data_cfg {
 	const char *path;
-	const char *val_path;	/* NULL: cut the held-out tokens out of path */
+	/* [nval] what is held out; of at most one path is NULL: it is cut out of the text */
+	struct wse_data_val {
+		const char *path;
+		uint64_t held_out;	/* tokens: cut out, or at most so many of path; 0: all */
+	} val[WSE_VAL_SETS];
+	uint32_t nval;
 	const struct wse_bpe *bpe;	/* makes tokens of text; NULL: bytes are tokens */
 	uint32_t vocab, window, span;
-	uint64_t held_out;	/* tokens */
 	int shuffle;
 	uint64_t shuffle_seed;
 };
 
-struct wse_data {
-	struct wse_data_cfg cfg;
-	uint16_t *tok, *val;	/* by wse_token() (num/token.h); val may be tok */
-	/* files of tokens that are as memory has them are mapped: tok and val lie in them */
+struct wse_data_text {
+	uint16_t *tok;		/* by wse_token() (num/token.h) */
+	size_t ntok;
+	/* a file of tokens that is as memory has them is mapped: tok lies in it */
 	struct wse_data_map {
 		void *p;
 		size_t n; /* bytes */
-	} map, val_map;
-	/* of each token: does it count as a target? NULL: all do */
-	uint8_t *mask, *val_mask;
+	} map;
+	uint8_t *mask;		/* of each token: does it count as a target? NULL: all do */
+	uint64_t sum;		/* checksum: which text it was */
+};
+
+struct wse_data {
+	struct wse_data_cfg cfg;
+	struct wse_data_text t;
 	int apart;		/* a sample has its tokens for itself: HDF5 files */
 	size_t stride;		/* tokens from a sample to the next: span, unless they are apart */
-	size_t ntok, nval;
 	size_t train_begin[WSE_DATA_CHUNKS + 1], train_n[WSE_DATA_CHUNKS + 1];
-	size_t held_begin[WSE_DATA_CHUNKS], held_n[WSE_DATA_CHUNKS];
-	uint64_t ntrain, nheld;	/* samples */
-	uint64_t sum, val_sum;	/* checksums of tok and val: which text it was */
+	uint64_t ntrain;	/* samples */
+	/* [cfg.nval] held-out samples, in pieces; t is d->t where they are cut out of it */
+	struct wse_data_held {
+		struct wse_data_text t;
+		size_t begin[WSE_DATA_CHUNKS], n[WSE_DATA_CHUNKS];
+		uint64_t samples;
+	} val[WSE_VAL_SETS];
 	/* of the first 2^26 tokens: */
 	double unigram, bigram;	/* entropies of the text in nats; bigram: of a token given the one
 				 * before it */
@@ -85,6 +98,12 @@ const uint8_t *wse_data_mask(const struct wse_data *d, const uint16_t *sample);
 
 /* the first target of a sample: target[-window] ... target[-1] are before it */
 const uint16_t *wse_data_train(const struct wse_data *d, uint64_t epoch, uint64_t i);
-const uint16_t *wse_data_held(const struct wse_data *d, uint64_t i);
+/* of held-out set number `set` */
+const uint16_t *wse_data_held(const struct wse_data *d, uint32_t set, uint64_t i);
+
+/* the set that is cut out of the text that is trained on, NULL: none is */
+const struct wse_data_val *wse_data_cut_out(const struct wse_data *d);
+/* does a sample of the text, or of a held-out one, have a token that does not count? */
+int wse_data_masked(const struct wse_data *d);
 
 #endif

@@ -33,6 +33,8 @@ void wse_config_refuse(struct sections *s, struct wse_yaml *y, const char *what,
 void wse_config_model(struct sections *s, struct wse_yaml *trainer, struct wse_yaml *init);
 void wse_config_listeners(struct sections *s, struct wse_yaml *init);
 void wse_config_rates(struct sections *s, struct wse_yaml *init);
+/* the text, and what is held out */
+void wse_config_fit(struct sections *s, struct wse_yaml *trainer);
 /* after the model */
 void wse_config_sparsity(struct sections *s, struct wse_yaml *init);
 

@@ -167,20 +167,54 @@ static void svg_entropy(FILE *f, const struct range *r, double nats, const char 
 	*free = at + 14;
 }
 
-static void svg_line(FILE *f, const struct wse_metrics *ms, const struct range *r, int held_out,
+/* training steps, set NULL, or evaluations on a held-out set */
+static int is_of(const struct wse_metric *m, const char *set)
+{
+	return drawable(m) && m->held_out == (set != NULL) && (!set || !strcmp(m->set, set));
+}
+
+static void svg_line(FILE *f, const struct wse_metrics *ms, const struct range *r, const char *set,
 		     const char *color)
 {
 	fprintf(f, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"%s\" points=\"", color,
-		held_out ? "2" : "1");
+		set ? "2" : "1");
 	for (uint32_t i = 0; i < ms->n; i++)
-		if (ms->m[i].held_out == held_out && drawable(&ms->m[i]))
+		if (is_of(&ms->m[i], set))
 			fprintf(f, "%.1f,%.1f ", sx(r, (double)ms->m[i].step),
 				sy(r, ms->m[i].loss));
 	fprintf(f, "\"/>\n");
-	for (uint32_t i = 0; i < ms->n && held_out; i++)
-		if (ms->m[i].held_out && drawable(&ms->m[i]))
+	for (uint32_t i = 0; i < ms->n && set; i++)
+		if (is_of(&ms->m[i], set))
 			fprintf(f, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"%s\"/>\n",
 				sx(r, (double)ms->m[i].step), sy(r, ms->m[i].loss), color);
+}
+
+/* a line a held-out set, the name of one of several at its last point */
+static void svg_held_out(FILE *f, const struct wse_metrics *ms, const struct range *r)
+{
+	static const char *const colors[] = {"#c0392b", "#d68910", "#7d6608", "#a04000"};
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < ms->n; i++) {
+		const struct wse_metric *m = &ms->m[i], *last = m;
+		uint32_t j = 0;
+
+		while (j < i && !(ms->m[j].held_out && !strcmp(ms->m[j].set, m->set)))
+			j++;
+		if (!m->held_out || j < i) /* the set has its line */
+			continue;
+		svg_line(f, ms, r, m->set, colors[n % 4]);
+		for (j = i; j < ms->n; j++)
+			if (is_of(&ms->m[j], m->set))
+				last = &ms->m[j];
+		if (m->set[0] && drawable(last))
+			fprintf(f,
+				"<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\" fill=\"%s\">%s"
+				"</text>\n",
+				sx(r, (double)last->step) - 6, sy(r, last->loss) - 6, colors[n % 4],
+				m->set);
+		n++;
+	}
 }
 
 static void svg(FILE *f, const struct wse_metrics *ms, double unigram, double bigram)
@@ -205,8 +239,8 @@ static void svg(FILE *f, const struct wse_metrics *ms, double unigram, double bi
 	/* the larger one is the upper one */
 	svg_entropy(f, &r, fmax(unigram, bigram), unigram >= bigram ? "unigram" : "bigram", &free);
 	svg_entropy(f, &r, fmin(unigram, bigram), unigram >= bigram ? "bigram" : "unigram", &free);
-	svg_line(f, ms, &r, 0, "#7aa6d8");
-	svg_line(f, ms, &r, 1, "#c0392b");
+	svg_line(f, ms, &r, NULL, "#7aa6d8");
+	svg_held_out(f, ms, &r);
 	svg_panel(f, ms, &r, TOP + PLOT_H + 15, "learning rate", "#2e8b57", lr_of);
 	svg_panel(f, ms, &r, TOP + PLOT_H + 15 + PANEL, "gradient norm", "#8e6bbf", norm_of);
 	fprintf(f, "</svg>\n");

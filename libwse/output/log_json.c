@@ -92,6 +92,8 @@ int wse_json_event(const struct wse_event *e, char *text, size_t size)
 		put_real(&o, "loss", e->loss);
 	if (e->kind == WSE_EVENT_EVAL)
 		put(&o, ",\"samples\":%" PRIu64, e->samples);
+	if (e->kind == WSE_EVENT_EVAL && e->text)
+		put_string(&o, "set", e->text);
 	if (e->kind == WSE_EVENT_TRAIN) {
 		put_real(&o, "learning_rate", e->lr);
 		put_real(&o, "gradient_norm", e->norm);

@@ -51,12 +51,13 @@ static int put(int fd, const char *text, size_t n)
 static int write_row(int fd, const struct wse_metric *m)
 {
 	char row[300], loss[32], lr[32], norm[32];
-	int n = snprintf(row, sizeof(row), "%" PRIu64 ",%s,%s,%s,%s,%.3f,%s\n", m->step,
-			 m->held_out ? "held_out" : "train", wse_f64_text(m->loss, loss),
+	int n = snprintf(row, sizeof(row), "%" PRIu64 ",%s%s%.*s,%s,%s,%s,%.3f,%.64s\n", m->step,
+			 m->held_out ? "held_out" : "train", m->set[0] ? "/" : "",
+			 WSE_METRIC_SET - 1, m->set, wse_f64_text(m->loss, loss),
 			 wse_f64_text(m->lr, lr), wse_f64_text(m->norm, norm), m->seconds,
 			 m->chain ? m->chain : "");
 
-	return put(fd, row, (size_t)n);
+	return n < (int)sizeof(row) ? put(fd, row, (size_t)n) : -EOVERFLOW;
 }
 
 static int slurp(int fd, char **text, size_t *size)
@@ -82,13 +83,15 @@ static int slurp(int fd, char **text, size_t *size)
 /* chain [65] is what m->chain points to, if there is one */
 static int read_row(const char *row, struct wse_metric *m, char *chain)
 {
-	char split[16];
-	int n = sscanf(row, "%" SCNu64 ",%15[a-z_],%lf,%lf,%lf,%lf,%64[^\n]", &m->step, split,
-		       &m->loss, &m->lr, &m->norm, &m->seconds, chain);
+	char split[10 + WSE_METRIC_SET];
+	int n = sscanf(row, "%" SCNu64 ",%50[A-Za-z0-9_./-],%lf,%lf,%lf,%lf,%64[^\n]", &m->step,
+		       split, &m->loss, &m->lr, &m->norm, &m->seconds, chain);
+	const char *set = n < 6 ? NULL : strchr(split, '/');
 
-	if (n < 6)
+	if (n < 6 || (set && strlen(set) > WSE_METRIC_SET))
 		return -EINVAL;
 	m->held_out = split[0] == 'h';
+	snprintf(m->set, sizeof(m->set), "%.40s", set ? set + 1 : "");
 	m->chain = n == 7 ? chain : NULL;
 	return 0;
 }

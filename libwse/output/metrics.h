@@ -6,9 +6,12 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#define WSE_METRIC_SET 41 /* a name of a held-out set, with its NUL */
+
 struct wse_metric {
 	uint64_t step;
 	int held_out;		/* 0: a training step, 1: an evaluation */
+	char set[WSE_METRIC_SET]; /* of several held-out sets: which; else "" */
 	double loss;		/* nats per token */
 	double lr, norm;	/* 0 for evaluations */
 	double seconds;		/* of the run so far; not reproducible */

@@ -121,14 +121,14 @@ static int step(struct wse_session *s, struct ref *r, uint64_t number, double *l
 
 static double held_out(struct wse_session *s, struct ref *r)
 {
-	uint64_t n = s->data.nheld;
+	uint64_t n = s->data.val[0].samples;
 	double sum = 0.0;
 
 	for (uint64_t i = 0; i < n;) {
 		uint32_t b = 0;
 
 		for (; b < r->batch && i < n; b++, i++)
-			put(r, b, wse_data_held(&s->data, i));
+			put(r, b, wse_data_held(&s->data, 0, i));
 		sum += b * gpt_ref_loss(r->model, r->params, r->tokens, b, NULL, NULL);
 	}
 	return sum / (double)n;
@@ -156,7 +156,7 @@ static int train(struct wse_session *s, struct ref *r, uint64_t steps, int *clos
 		sum[0] = sum[1] = 0;
 		n = 0;
 	}
-	ret = wse_session_eval(s, 0, &held[0], &samples);
+	ret = wse_session_eval(s, 0, 0, &held[0], &samples);
 	if (ret)
 		return ret;
 	held[1] = held_out(s, r);

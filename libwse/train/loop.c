@@ -196,27 +196,56 @@ static void board(struct loop *l, uint64_t step, const struct wse_scalar *s, uin
 	l->board = -1;
 }
 
-static int evaluate(struct loop *l)
+static int evaluate_set(struct loop *l, uint32_t set)
 {
 	struct wse_metric m = {.step = wse_session_step(l->s), .held_out = 1};
+	const char *name = l->run->cfg.val[set].name;
+	char tag[20 + WSE_VAL_NAME];
 	uint64_t samples;
-	int ret = wse_session_eval(l->s, l->run->cfg.eval_steps, &m.loss, &samples);
+	int ret = wse_session_eval(l->s, set, l->run->cfg.eval_steps, &m.loss, &samples);
 
 	if (ret)
 		return ret;
 	m.seconds = seconds(l);
-	l->res->evaluated = 1;
-	l->res->held_out = m.loss;
+	_Static_assert(sizeof(m.set) == WSE_VAL_NAME, "a name of a set");
+	memcpy(m.set, name, sizeof(m.set));
+	if (!set) {
+		l->res->evaluated = 1;
+		l->res->held_out = m.loss;
+	}
 	wse_logf(&l->log, WSE_LOG_INFO,
-		 "| Eval Device=WSE x%u, GlobalStep=%" PRIu64 ", Loss=%.5f, Samples=%" PRIu64
+		 "| Eval Device=WSE x%u, GlobalStep=%" PRIu64 "%s%s, Loss=%.5f, Samples=%" PRIu64
 		 " held-out",
-		 wse_session_devices(l->s), m.step, m.loss, samples);
-	tell(l,
-	     (struct wse_event){
-		     .kind = WSE_EVENT_EVAL, .step = m.step, .loss = m.loss, .samples = samples});
+		 wse_session_devices(l->s), m.step, *name ? ", Set=" : "", name, m.loss, samples);
+	tell(l, (struct wse_event){.kind = WSE_EVENT_EVAL,
+				   .step = m.step,
+				   .loss = m.loss,
+				   .samples = samples,
+				   .text = *name ? name : NULL});
 	record(l, &m);
-	board(l, m.step, &(struct wse_scalar){"eval/loss", m.loss}, 1);
+	snprintf(tag, sizeof(tag), "eval/%s%sloss", name, *name ? "/" : "");
+	board(l, m.step, &(struct wse_scalar){tag, m.loss}, 1);
 	return 0;
+}
+
+/* on each held-out set */
+static int evaluate(struct loop *l)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; i < l->run->cfg.nval && !ret; i++)
+		ret = evaluate_set(l, i);
+	return ret;
+}
+
+/* samples of all held-out sets */
+static uint64_t held_samples(const struct loop *l)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < l->run->cfg.nval; i++)
+		n += l->s->data.val[i].samples;
+	return n;
 }
 
 static int is_asked(const struct loop *l, uint64_t step)
@@ -549,7 +578,7 @@ static int train(struct loop *l)
 	wse_logf(&l->log, WSE_LOG_INFO,
 		 "| Text: %zu tokens, unigram entropy %.4f, bigram entropy "
 		 "%.4f nats; %" PRIu64 " held out",
-		 l->s->data.ntok, l->s->data.unigram, l->s->data.bigram, l->s->data.nheld);
+		 l->s->data.t.ntok, l->s->data.unigram, l->s->data.bigram, held_samples(l));
 	say_rest(l);
 	if (l->run->cfg.count_params)
 		wse_logf(&l->log, WSE_LOG_INFO, "| Parameters: %zu in %u tensors",
@@ -563,7 +592,7 @@ static int train(struct loop *l)
 	tell(l, (struct wse_event){.kind = WSE_EVENT_BEGIN,
 				   .step = l->first,
 				   .max_steps = l->run->cfg.max_steps,
-				   .samples = l->s->data.nheld});
+				   .samples = held_samples(l)});
 	ret = steps(l);
 	if (ret) {
 		failed(l, ret, 1);

@@ -201,7 +201,7 @@ static int fill(const struct wse_model *m, const struct wse_train_shape *s, stru
 		ret = wse_fail(-EINVAL, "micro_batch %llu does not divide batch %llu",
 			       (unsigned long long)s->micro_batch, (unsigned long long)s->batch);
 	ret = ret ? ret : text("data", s->data, "", c->data, sizeof(c->data));
-	ret = ret ? ret : text("val_data", s->val_data, "", c->val_data, sizeof(c->val_data));
+	ret = ret ? ret : text("val_data", s->val_data, "", c->val[0].data, sizeof(c->val[0].data));
 	ret = ret ? ret : text("tokenizer", s->tokenizer, "", c->tokenizer, sizeof(c->tokenizer));
 	ret = ret ? ret
 		  : text("model_dir", s->model_dir, "model_dir", c->model_dir,
@@ -224,7 +224,8 @@ static int fill(const struct wse_model *m, const struct wse_train_shape *s, stru
 	c->checkpoint_steps = s->checkpoint_steps;
 	c->log_steps = s->log_steps ? s->log_steps : 10;
 	c->num_wse = 1;
-	c->held_out = s->held_out ? s->held_out : 2048;
+	c->val[0].held_out = s->held_out ? s->held_out : 2048;
+	c->nval = 1;
 	c->batch = s->batch;
 	c->micro_batch = s->micro_batch;
 	c->shuffle = !s->in_order;

@@ -36,7 +36,7 @@ static const char *const kinds[] = {
 /* from rank 0 to all */
 struct order {
 	uint32_t kind;	/* enum wse_together */
-	uint32_t flags; /* of LOAD, enum wse_ckpt_load; of END, stopped */
+	uint32_t flags; /* of LOAD, enum wse_ckpt_load; of END, stopped; of EVAL, which set */
 	uint64_t step;	/* committed so far */
 	uint64_t what;	/* STEP: checksum of its samples; EVAL, TENSOR: how many, which */
 	char path[WSE_PATH + 64];
@@ -85,6 +85,10 @@ static int make_facts(struct wse_session *s, char *text)
 	int n = snprintf(text, FACTS, "release\n%s\nparameters\n%zu\nseed\n%" PRIu64 "\n",
 			 WSE_RELEASE, s->table->params, s->cfg.seed);
 
+	for (uint32_t i = 0; i < s->cfg.nval && s->cfg.data[0]; i++)
+		n += snprintf(text + n, FACTS - (size_t)n,
+			      "held-out set %u\n%s, %" PRIu64 " samples, checksum %016" PRIx64 "\n",
+			      i, s->cfg.val[i].name, s->data.val[i].samples, s->data.val[i].t.sum);
 	return wse_ckpt_facts(&mc, &s->state, text + n, FACTS - (size_t)n);
 }
 
@@ -432,7 +436,8 @@ static int meet(struct wse_session *s, struct order o)
 	if (ret)
 		return ret;
 	r->have = 0;
-	if (r->order.kind != o.kind || r->order.step != o.step || r->order.what != o.what)
+	if (r->order.kind != o.kind || r->order.step != o.step || r->order.what != o.what ||
+	    (o.kind == WSE_TOGETHER_EVAL && r->order.flags != o.flags))
 		ret = wse_fail(-EPROTO,
 			       "rank 0 does %s after step %" PRIu64
 			       ", rank %u %s after step %" PRIu64
@@ -445,16 +450,29 @@ static int meet(struct wse_session *s, struct order o)
 	return ret ? wse_hosts_fail(r->hosts, ret) : 0;
 }
 
-int wse_ranks_meet(struct wse_session *s, enum wse_together kind, uint64_t what)
+static int meet_at(struct wse_session *s, enum wse_together kind, uint64_t what, uint32_t flags)
 {
 	int ret;
 
 	if (!s->ranks)
 		return 0;
-	ret = meet(s, (struct order){.kind = kind, .step = wse_session_step(s), .what = what});
+	ret = meet(s, (struct order){.kind = kind,
+				     .step = wse_session_step(s),
+				     .what = what,
+				     .flags = flags});
 	if (!ret && kind != WSE_TOGETHER_STEP)
 		ret = wse_memx_finish(s->memx);
 	return ret;
+}
+
+int wse_ranks_meet(struct wse_session *s, enum wse_together kind, uint64_t what)
+{
+	return meet_at(s, kind, what, 0);
+}
+
+int wse_ranks_eval(struct wse_session *s, uint32_t set, uint64_t max_batches)
+{
+	return meet_at(s, WSE_TOGETHER_EVAL, max_batches, set);
 }
 
 static int share_unit(void *ctx, struct wse_reduce *reduce, uint32_t unit)
@@ -582,7 +600,10 @@ static int obey(struct wse_session *s)
 	case WSE_TOGETHER_CHECK:
 		return wse_session_check_grads(s);
 	case WSE_TOGETHER_EVAL:
-		return wse_session_eval(s, o->what, &loss, &samples);
+		return o->flags < s->cfg.nval
+			       ? wse_session_eval(s, o->flags, o->what, &loss, &samples)
+			       : wse_fail(-EPROTO, "rank 0 evaluates set %u of %u", o->flags,
+					  s->cfg.nval);
 	case WSE_TOGETHER_PROBE:
 		return wse_session_probe(s);
 	case WSE_TOGETHER_FINISH:

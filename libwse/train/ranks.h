@@ -37,7 +37,7 @@ enum wse_together {
 	WSE_TOGETHER_STEP = 1,
 	WSE_TOGETHER_COMMIT,
 	WSE_TOGETHER_CHECK,   /* the squares of the gradients */
-	WSE_TOGETHER_EVAL,    /* how many batches */
+	WSE_TOGETHER_EVAL,    /* how many batches; of which held-out set */
 	WSE_TOGETHER_PROBE,   /* a forward of the next step */
 	WSE_TOGETHER_FINISH,  /* the rest of the last update */
 	WSE_TOGETHER_COLLECT, /* all sums of the step, to rank 0 */
@@ -52,6 +52,8 @@ enum wse_together {
  * of the last update comes first, except before a step, which has it beside it. Alone: nothing.
  */
 int wse_ranks_meet(struct wse_session *s, enum wse_together kind, uint64_t what);
+/* the same for an evaluation of held-out set `set` */
+int wse_ranks_eval(struct wse_session *s, uint32_t set, uint64_t max_batches);
 /* for session.c, after that: step.n micro-batches begin, step gets this rank's part of them */
 int wse_ranks_deal(struct wse_session *s, struct wse_swarm_step *step);
 /* a checksum of the samples of a step */

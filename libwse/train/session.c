@@ -100,14 +100,14 @@ int wse_session_open_part(struct wse_session *s, const struct wse_config *cfg,
 {
 	struct wse_data_cfg dc = {
 		.path = cfg->data,
-		.val_path = cfg->val_data[0] ? cfg->val_data : NULL,
 		.vocab = cfg->model.vocab,
 		.window = cfg->model.window,
 		.span = cfg->model.span,
-		.held_out = cfg->held_out,
+		.nval = cfg->nval,
 		.shuffle = cfg->shuffle,
 		.shuffle_seed = cfg->shuffle_seed,
 	};
+	const struct wse_data_val *cut;
 	struct wse_memx_cfg mc = wse_session_memx_cfg(cfg);
 	unsigned int before = wse_failures();
 	struct wse_memory memory;
@@ -120,10 +120,13 @@ int wse_session_open_part(struct wse_session *s, const struct wse_config *cfg,
 	s->cfg.model.forward = (uint32_t)cfg->forward;
 	if (log)
 		s->log = *log;
+	for (uint32_t i = 0; i < cfg->nval; i++)
+		dc.val[i] = (struct wse_data_val){cfg->val[i].data[0] ? cfg->val[i].data : NULL,
+						  cfg->val[i].held_out};
 	ret = open_tokenizer(s, &dc);
 	if (!ret && cfg->data[0])
 		ret = wse_data_read(&dc, &s->data);
-	s->cfg.model.masked |= s->data.mask || s->data.val_mask;
+	s->cfg.model.masked |= wse_data_masked(&s->data);
 	ret = ret ? ret : wse_session_open_devices(s, uris, n);
 	/*
 	 * a text is read before a device is waited for, and cut when there is a plan: what fits it
@@ -171,14 +174,15 @@ int wse_session_open_part(struct wse_session *s, const struct wse_config *cfg,
 		ret = wse_ckpt_masks(mc.sparsity.file, s->memx, &mc);
 	if (ret)
 		goto fail;
+	cut = wse_data_cut_out(&s->data);
 	s->state = (struct wse_train_state){
 		.shuffle = cfg->shuffle,
 		.shuffle_seed = cfg->shuffle_seed,
-		.text_tokens = s->data.ntok,
-		.text_sum = s->data.sum,
+		.text_tokens = s->data.t.ntok,
+		.text_sum = s->data.t.sum,
 		.tokenizer = s->bpe ? wse_bpe_size(s->bpe) : 0,
 		.tokenizer_sum = s->bpe ? wse_bpe_sum(s->bpe) : 0,
-		.held_out = s->data.val == s->data.tok ? cfg->held_out : 0,
+		.held_out = cut ? cut->held_out : 0,
 		.samples = s->data.ntrain,
 		.batch = cfg->batch,
 		.loss_weight = cfg->loss_weight,
@@ -435,12 +439,17 @@ static const char *find_nonfinite(struct wse_session *s, uint64_t first, uint64_
 	return where;
 }
 
-/* the first n losses, in token order, added to *sum; held [0] is the first one's number when they
- * are of held-out samples. -ERANGE with the first layer that is not finite for one that is not */
-static int add_losses(struct wse_session *s, uint64_t n, const uint64_t *held, double *sum)
+struct held_loss {
+	const char *set; /* its name, "" of the only one */
+	uint64_t first;	 /* number of its first token */
+};
+
+/* the first n losses, in token order, added to *sum; held: they are of held-out samples, NULL: not.
+ * -ERANGE with the first layer that is not finite for one that is not */
+static int add_losses(struct wse_session *s, uint64_t n, const struct held_loss *held, double *sum)
 {
 	unsigned long long step = wse_session_step(s);
-	char who[80];
+	char who[80 + WSE_VAL_NAME];
 	const char *where;
 	uint64_t token;
 
@@ -452,9 +461,10 @@ static int add_losses(struct wse_session *s, uint64_t n, const uint64_t *held, d
 			continue;
 		if (held)
 			snprintf(who, sizeof(who),
-				 "evaluation at step %llu: the loss of held-out "
+				 "evaluation%s%s at step %llu: the loss of held-out "
 				 "token %llu",
-				 step, (unsigned long long)(*held + b));
+				 *held->set ? " on " : "", held->set, step,
+				 (unsigned long long)(held->first + b));
 		else
 			snprintf(who, sizeof(who), "step %llu: the loss of token %llu", step + 1,
 				 (unsigned long long)b);
@@ -661,33 +671,38 @@ int wse_session_commit(struct wse_session *s, struct wse_step_result *r)
 	return 0;
 }
 
-int wse_session_eval(struct wse_session *s, uint64_t max_batches, double *loss, uint64_t *samples)
+int wse_session_eval(struct wse_session *s, uint32_t set, uint64_t max_batches, double *loss,
+		     uint64_t *samples)
 {
-	uint64_t n = s->data.nheld, done = 0, span = s->cfg.model.span;
-	uint64_t per = s->plan.tokens / span; /* samples of a micro-batch */
+	const struct wse_config_val *v = &s->cfg.val[set];
+	uint64_t n = s->data.val[set].samples, done = 0, span = s->cfg.model.span;
+	uint64_t batch = v->batch ? v->batch : s->cfg.batch; /* for max_batches alone */
+	uint64_t per = s->plan.tokens / span;		     /* samples of a micro-batch */
 	uint64_t begin = wse_profile_now(s->profile);
 	uint64_t tokens = 0;
 	double sum = 0.0;
-	int ret = wse_ranks_meet(s, WSE_TOGETHER_EVAL, max_batches);
+	int ret = wse_ranks_eval(s, set, max_batches);
 
 	if (ret)
 		return ret;
-	if (max_batches && n > max_batches * s->cfg.batch)
-		n = max_batches * s->cfg.batch;
+	if (max_batches && n / batch >= max_batches)
+		n = max_batches * batch;
 	if (!n)
 		return wse_fail(-ENODATA,
-				"val_dataloader.held_out_bytes %llu hold no sample of %u tokens: "
-				"choose %u",
-				(unsigned long long)s->cfg.held_out, s->cfg.model.span,
-				s->cfg.model.span);
+				"val_dataloader%s%s.held_out_bytes %llu hold no sample of %u "
+				"tokens: choose %u",
+				v->name[0] ? " " : "", v->name, (unsigned long long)v->held_out,
+				s->cfg.model.span, s->cfg.model.span);
 	while (done < n) {
 		uint64_t left = n - done < s->cfg.batch ? n - done : s->cfg.batch;
 		uint32_t m = (uint32_t)((left + per - 1) / per);
+		const struct held_loss held = {v->name, done};
 
 		for (uint64_t b = 0; b < m * per; b++) /* the last sample fills up */
-			s->samples[b] = wse_data_held(&s->data, done + (b < left ? b : left - 1));
+			s->samples[b] =
+				wse_data_held(&s->data, set, done + (b < left ? b : left - 1));
 		ret = forward(s, m);
-		ret = ret ? ret : add_losses(s, left * span, &done, &sum);
+		ret = ret ? ret : add_losses(s, left * span, &held, &sum);
 		if (ret)
 			return ret;
 		for (uint64_t i = 0; i < left * span; i++)
@@ -696,7 +711,9 @@ int wse_session_eval(struct wse_session *s, uint64_t max_batches, double *loss, 
 	}
 	wse_profile_span(s->profile, WSE_SPAN_EVAL, begin);
 	if (!tokens)
-		return wse_fail(-ENODATA, "no held-out token counts: their loss masks are all 0");
+		return wse_fail(-ENODATA,
+				"no held-out token%s%s counts: their loss masks are all 0",
+				v->name[0] ? " of " : "", v->name);
 	*loss = sum / (double)tokens;
 	*samples = n;
 	return 0;

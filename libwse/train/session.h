@@ -115,9 +115,10 @@ int wse_session_check_grads(struct wse_session *s);
  */
 int wse_session_probe(struct wse_session *s);
 
-/* mean loss over the held-out samples, at most max_batches batches of them (0: all); -ERANGE when
- * one is not finite. *samples is their number */
-int wse_session_eval(struct wse_session *s, uint64_t max_batches, double *loss, uint64_t *samples);
+/* mean loss over the samples of held-out set `set`, at most max_batches batches of them (0: all);
+ * -ERANGE when one is not finite. *samples is their number */
+int wse_session_eval(struct wse_session *s, uint32_t set, uint64_t max_batches, double *loss,
+		     uint64_t *samples);
 
 /* continue the prompt in `streams` independent ways; text [streams][wse_session_text_room(s, n)] */
 int wse_session_generate(struct wse_session *s, const struct wse_sampling *how, char *text);

@@ -183,7 +183,7 @@ int wse_trainer_info(struct wse_trainer *t, struct wse_trainer_info *info)
 	info->ranks = t->s.ranks ? wse_ranks_ranks(t->s.ranks) : 1;
 	info->tensors = t->s.table->n;
 	info->weights = t->s.table->params;
-	info->tokens = t->s.data.ntok;
+	info->tokens = t->s.data.t.ntok;
 	info->unigram = t->s.data.unigram;
 	info->bigram = t->s.data.bigram;
 	info->max_steps = t->s.cfg.max_steps;
@@ -355,7 +355,7 @@ int wse_trainer_eval(struct wse_trainer *t, uint64_t max_batches, double *loss, 
 	if (ret)
 		return ret;
 	ret = need_text(&t->s);
-	ret = ret ? ret : wse_session_eval(&t->s, max_batches, loss, samples ? samples : &n);
+	ret = ret ? ret : wse_session_eval(&t->s, 0, max_batches, loss, samples ? samples : &n);
 	return leave(t, ret);
 }
 

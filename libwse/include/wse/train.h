@@ -263,7 +263,7 @@ int wse_trainer_loss_on(struct wse_trainer *t, const struct wse_step_shape *how,
 
 /*
  * Mean loss of the held-out samples, at most max_batches batches (0: all), in nats a token; samples
- * may be NULL.
+ * may be NULL. Of several held-out sets of a parameter file: of the first.
  */
 int wse_trainer_eval(struct wse_trainer *t, uint64_t max_batches, double *loss, uint64_t *samples);
 
@@ -370,9 +370,9 @@ struct wse_progress {
 
 /* what the lines of a run say, in numbers */
 enum wse_event_kind {
-	WSE_EVENT_BEGIN,	/* step: the one to go on from; samples: held out */
+	WSE_EVENT_BEGIN,	/* step: the one to go on from; samples: held out, of all sets */
 	WSE_EVENT_TRAIN,	/* after every step */
-	WSE_EVENT_EVAL,		/* loss, samples */
+	WSE_EVENT_EVAL,		/* loss, samples; text: the held-out set's name, NULL without */
 	WSE_EVENT_CHECKPOINT,	/* step, text: its path */
 };
 
@@ -426,7 +426,7 @@ struct wse_run_result {
 	uint64_t steps;		/* committed in all */
 	double loss;		/* of the last step */
 	int evaluated;
-	double held_out;	/* of the last evaluation, if evaluated */
+	double held_out;	/* of the last evaluation, if evaluated; of the first set */
 	double unigram, bigram; /* entropies of the text, nats */
 	char checkpoint[1088];	/* the last one written or read, "" if none */
 	char hash[65];		/* of that checkpoint */

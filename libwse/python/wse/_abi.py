@@ -116,9 +116,9 @@ WSE_MODE_GENERATE = 3
 WSE_MODE_CHECK = 4  # was another run what it says? See check_from
 
 # enum wse_event_kind: what the lines of a run say, in numbers
-WSE_EVENT_BEGIN = 0  # step: the one to go on from; samples: held out
+WSE_EVENT_BEGIN = 0  # step: the one to go on from; samples: held out, of all sets
 WSE_EVENT_TRAIN = 1  # after every step
-WSE_EVENT_EVAL = 2  # loss, samples
+WSE_EVENT_EVAL = 2  # loss, samples; text: the held-out set's name, NULL without
 WSE_EVENT_CHECKPOINT = 3  # step, text: its path
 
 
@@ -774,7 +774,7 @@ class wse_run_result(Structure):
     """
     steps: committed in all
     loss: of the last step
-    held_out: of the last evaluation, if evaluated
+    held_out: of the last evaluation, if evaluated; of the first set
     unigram, bigram: entropies of the text, nats
     checkpoint: the last one written or read, "" if none
     hash: of that checkpoint
@@ -1824,7 +1824,7 @@ its samples and mask. Trainers with a text may be asked, too, and those that eva
 
 bind("wse_trainer_eval", c_int, POINTER(wse_trainer), c_uint64, POINTER(c_double), POINTER(c_uint64), doc="""
 Mean loss of the held-out samples, at most max_batches batches (0: all), in nats a token; samples
-may be NULL.
+may be NULL. Of several held-out sets of a parameter file: of the first.
 """)
 
 bind("wse_trainer_tensor", c_int, POINTER(wse_trainer), c_uint32, POINTER(wse_tensor_info), doc="""

@@ -436,7 +436,8 @@ static void data(void)
 	struct wse_data_cfg c = {.path = in_dir("text"),
 				 .vocab = 256,
 				 .window = 4,
-				 .held_out = 64,
+				 .val = {{.held_out = 64}},
+				 .nval = 1,
 				 .shuffle = 1,
 				 .shuffle_seed = 5};
 	static char text[3000], headed[1024 + sizeof(uint32_t[600])];
@@ -456,13 +457,13 @@ static void data(void)
 	for (int i = 0; i < 3000; i++)
 		text[i] = (char)("abcd"[i % 4]);
 	put(path, text, sizeof(text));
-	ok(!wse_data_open(&c, &d) && d.nheld == 64, "text is read");
+	ok(!wse_data_open(&c, &d) && d.val[0].samples == 64, "text is read");
 	ok(fabs(d.unigram - log(4)) < 1e-9 && d.bigram < 1e-9,
 	   "entropies of abcdabcd...: %.6f and %.6f", d.unigram, d.bigram);
-	for (uint64_t i = 0; i < d.nheld; i++)
-		seen[wse_data_held(&d, i) - d.tok] = 2;
+	for (uint64_t i = 0; i < d.val[0].samples; i++)
+		seen[wse_data_held(&d, 0, i) - d.t.tok] = 2;
 	for (uint64_t i = 0; i < d.ntrain; i++) {
-		size_t p = (size_t)(wse_data_train(&d, 0, i) - d.tok);
+		size_t p = (size_t)(wse_data_train(&d, 0, i) - d.t.tok);
 
 		twice += seen[p] & 1;
 		for (size_t j = p - 4; j <= p; j++)
@@ -492,8 +493,8 @@ static void data(void)
 	for (int i = 0; i < 600; i++)
 		words[i] = (uint16_t)(i % 200);
 	put(bin, words, sizeof(words));
-	ok(!wse_data_open(&c, &d) && d.ntok == 600 && d.tok[5] == 5 && d.map.n == 1200 &&
-		   (void *)d.tok == d.map.p,
+	ok(!wse_data_open(&c, &d) && d.t.ntok == 600 && d.t.tok[5] == 5 && d.t.map.n == 1200 &&
+		   (void *)d.t.tok == d.t.map.p,
 	   "uint16 tokens, where the file is mapped");
 	wse_data_close(&d);
 	for (uint32_t i = 0; i < 4; i++) { /* version, too many, too few, uint32 */
@@ -517,7 +518,7 @@ static void data(void)
 	memcpy(text, magic, 1024);
 	memcpy(text + 1024, words, sizeof(words));
 	put(bin, text, 1024 + sizeof(words));
-	ok(!wse_data_open(&c, &d) && d.ntok == 600 && (char *)d.tok == (char *)d.map.p + 1024,
+	ok(!wse_data_open(&c, &d) && d.t.ntok == 600 && (char *)d.t.tok == (char *)d.t.map.p + 1024,
 	   "llm.c's header is skipped");
 	wse_data_close(&d);
 	/* uint32: by llm.c's header, or by a vocabulary that does not fit uint16 */
@@ -525,18 +526,18 @@ static void data(void)
 		wide[i] = (uint32_t)(i % 2 ? 100000 + i % 4 : i % 200);
 	c.vocab = 100004;
 	put(bin, wide, sizeof(wide));
-	ok(!wse_data_open(&c, &d) && d.ntok == 600 && wse_token(d.tok, 1, c.vocab) == 100001 &&
-		   wse_token(d.tok, 198, c.vocab) == 198 &&
+	ok(!wse_data_open(&c, &d) && d.t.ntok == 600 && wse_token(d.t.tok, 1, c.vocab) == 100001 &&
+		   wse_token(d.t.tok, 198, c.vocab) == 198 &&
 		   wse_token(wse_data_train(&d, 0, 0), -4, c.vocab) <= 100003,
 	   "600 uint32 tokens");
 	pairs = d.bigram;
-	first = wse_data_train(&d, 0, 11) - d.tok;
+	first = wse_data_train(&d, 0, 11) - d.t.tok;
 	wse_data_close(&d);
 	memcpy(headed, (uint32_t[3]){20240801, 7, 600}, 12);
 	memcpy(headed + 1024, wide, sizeof(wide));
 	put(bin, headed, 1024 + sizeof(wide));
-	ok(!wse_data_open(&c, &d) && d.ntok == 600 && d.bigram == pairs &&
-		   wse_data_train(&d, 0, 11) - d.tok == first,
+	ok(!wse_data_open(&c, &d) && d.t.ntok == 600 && d.bigram == pairs &&
+		   wse_data_train(&d, 0, 11) - d.t.tok == first,
 	   "the same with llm.c's header");
 	wse_data_close(&d);
 	c.vocab = 100003;
@@ -549,14 +550,15 @@ static void data(void)
 		wide[i] = words[i];
 	memcpy(headed + 1024, wide, sizeof(wide));
 	put(bin, headed, 1024 + sizeof(wide));
-	ok(!wse_data_open(&c, &d) && d.ntok == 600 && d.tok[577] == words[577],
+	ok(!wse_data_open(&c, &d) && d.t.ntok == 600 && d.t.tok[577] == words[577],
 	   "uint32 tokens of a small vocabulary");
 	wse_data_close(&d);
 	memcpy(headed, magic, 1024);
 	memcpy(headed + 1024, words, sizeof(words));
 	put(bin, headed, 1024 + sizeof(words));
 	c.vocab = 70000;
-	ok(!wse_data_open(&c, &d) && d.ntok == 600 && wse_token(d.tok, 577, c.vocab) == words[577],
+	ok(!wse_data_open(&c, &d) && d.t.ntok == 600 &&
+		   wse_token(d.t.tok, 577, c.vocab) == words[577],
 	   "uint16 tokens, by their header, of a large vocabulary");
 	wse_data_close(&d);
 	put(bin, wide, sizeof(wide) - 2);
@@ -585,7 +587,8 @@ static void data(void)
 /* data at `path`: what is refused is named, and quickly */
 static void no_text(const char *path, int want_ret, const char *want)
 {
-	struct wse_data_cfg c = {.path = path, .vocab = 256, .window = 4, .held_out = 64};
+	struct wse_data_cfg c = {
+		.path = path, .vocab = 256, .window = 4, .val = {{.held_out = 64}}, .nval = 1};
 	struct wse_data d;
 	int ret;
 

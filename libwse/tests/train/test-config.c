@@ -245,12 +245,12 @@ static void model_zoo(void)
 	src.nsets = 2;
 	ret = wse_config_read(&src, &c, &f);
 	ok(ret == -EINVAL && f.n == 2 && !strcmp(c.data, "./train/0\n./train/1\n") &&
-		   !strcmp(c.val_data, "./val"),
+		   !strcmp(c.val[0].data, "./val"),
 	   "those of HDF5 files are there, and take lists of folders");
 	src.nsets = 0;
 	src.data = "my.txt";
 	ret = wse_config_read(&src, &c, &f);
-	ok(ret == -EINVAL && f.n == 2 && !strcmp(c.data, "my.txt") && !c.val_data[0] &&
+	ok(ret == -EINVAL && f.n == 2 && !strcmp(c.data, "my.txt") && !c.val[0].data[0] &&
 		   strstr(c.ignored, "data_processor"),
 	   "--data takes the place of its data");
 }
@@ -423,7 +423,7 @@ int main(void)
 		   c.log_steps == 5 && c.max_norm == 1.0 && c.seed == 7 && c.num_wse == 3,
 	   "loop");
 	ok(c.batch == 128 && !c.micro_batch && !c.shuffle && c.shuffle_seed == 3 &&
-		   c.held_out == 1024 && !strcmp(c.data, "/some/text"),
+		   c.val[0].held_out == 1024 && !strcmp(c.data, "/some/text"),
 	   "data");
 	ok(strstr(c.ignored, "max_wgt_servers") && strstr(c.ignored, "backend_type"), "ignored: %s",
 	   c.ignored);

@@ -84,7 +84,8 @@ static void results(struct wse_session *s, struct result *r)
 	uint64_t samples;
 
 	memset(r, 0, sizeof(*r));
-	if (wse_session_eval(s, 0, &r->loss, &samples) || wse_session_generate(s, &how, r->made[0]))
+	if (wse_session_eval(s, 0, 0, &r->loss, &samples) ||
+	    wse_session_generate(s, &how, r->made[0]))
 		die();
 }
 

@@ -561,13 +561,13 @@ static void few_held_out(void)
 
 	snprintf(val, sizeof(val), "val_dataloader.data_dir=%s", text);
 	ret = open_run(&r, &s);
-	ok(!ret && wse_session_eval(&s, 0, &loss, &samples) == -ENODATA &&
+	ok(!ret && wse_session_eval(&s, 0, 0, &loss, &samples) == -ENODATA &&
 		   strstr(wse_error(), "held_out_bytes 63 hold no sample of 64 tokens: choose 64"),
 	   "%s", wse_error());
 	wse_session_close(&s);
 	r.sets[1] = "val_dataloader.held_out_bytes=64";
 	ret = open_run(&r, &s);
-	ok(!ret && !wse_session_eval(&s, 0, &loss, &samples) && samples == 1,
+	ok(!ret && !wse_session_eval(&s, 0, 0, &loss, &samples) && samples == 1,
 	   "which is one sample%s", ret ? wse_error() : "");
 	wse_session_close(&s);
 }

@@ -81,8 +81,12 @@ static void write_samples(const char *path, const struct sample *s, uint32_t n)
 
 static struct wse_data_cfg cfg_of(const char *path)
 {
-	return (struct wse_data_cfg){
-		.path = path, .vocab = 256, .window = 1, .span = S, .held_out = S};
+	return (struct wse_data_cfg){.path = path,
+				     .vocab = 256,
+				     .window = 1,
+				     .span = S,
+				     .val = {{.held_out = S}},
+				     .nval = 1};
 }
 
 static void folders(void)
@@ -101,8 +105,8 @@ static void folders(void)
 	fclose(fopen(in_dir("one/data_params.json"), "w"));
 	snprintf(list, sizeof(list), "%s\n%s\n", in_dir("one"), in_dir("two"));
 	ret = wse_data_open(&c, &d);
-	ok(!ret && d.ntrain == N + 2 && d.nheld == 1 && d.mask, "two folders of files%s%s",
-	   ret ? ": " : "", ret ? wse_error() : "");
+	ok(!ret && d.ntrain == N + 2 && d.val[0].samples == 1 && d.t.mask,
+	   "two folders of files%s%s", ret ? ": " : "", ret ? wse_error() : "");
 	for (uint32_t k = 0; k < N + 2 && !ret; k++) {
 		const uint16_t *at = wse_data_train(&d, 0, k);
 		const uint8_t *mask = wse_data_mask(&d, at);
@@ -114,16 +118,16 @@ static void folders(void)
 	}
 	ok(!ret && same,
 	   "inputs, labels and masks are those of the files, in the order of their names");
-	ok(!ret && wse_data_held(&d, 0)[-1] == b[2].row[0][0], "the last sample is held out");
+	ok(!ret && wse_data_held(&d, 0, 0)[-1] == b[2].row[0][0], "the last sample is held out");
 	if (!ret)
 		wse_data_close(&d);
 	c.path = in_dir("two");
-	c.val_path = in_dir("one");
+	c.val[0].path = in_dir("one");
 	ret = wse_data_open(&c, &d);
-	ok(!ret && d.ntrain == 3 && d.nheld == N && !d.mask && d.val_mask &&
-		   wse_data_held(&d, 1)[5] == a[1].row[2][5] &&
+	ok(!ret && d.ntrain == 3 && d.val[0].samples == N && !d.t.mask && d.val[0].t.mask &&
+		   wse_data_held(&d, 0, 1)[5] == a[1].row[2][5] &&
 		   !wse_data_mask(&d, wse_data_train(&d, 0, 1)) &&
-		   !wse_data_mask(&d, wse_data_held(&d, 1))[COUNT],
+		   !wse_data_mask(&d, wse_data_held(&d, 0, 1))[COUNT],
 	   "held-out files; where all count there is no mask %s", ret ? wse_error() : "");
 	if (!ret)
 		wse_data_close(&d);
@@ -171,7 +175,7 @@ static void bad(void)
 	refuse(path, "sample 2: input 7 is token -100");
 	s[2].row[0][7] = 1;
 	write_samples(path, s, 4);
-	c.held_out = S;
+	c.val[0].held_out = S;
 	ok(!wse_data_open(&c, &d) && wse_data_train(&d, 0, 2)[6] == 1,
 	   "a label that does not count may be -100");
 	wse_data_close(&d);
@@ -191,15 +195,15 @@ static void bad(void)
 	fclose(f);
 	refuse(path, "it is no whole HDF5 file");
 	write_samples(path, s, 4);
-	c.held_out = 4 * S;
+	c.val[0].held_out = 4 * S;
 	ok(wse_data_open(&c, &d) == -EINVAL && strstr(wse_error(), "would be held out: choose"),
 	   "%s", wse_error());
-	c.held_out = S;
+	c.val[0].held_out = S;
 	c.window = 8;
 	ok(wse_data_open(&c, &d) == -EINVAL && strstr(wse_error(), "are for GPTs"), "%s",
 	   wse_error());
 	c.window = 1;
-	c.val_path = "README.md";
+	c.val[0].path = "README.md";
 	ok(wse_data_open(&c, &d) == -EINVAL && strstr(wse_error(), "neither is"), "%s",
 	   wse_error());
 	refuse("/nowhere/x.h5", "/nowhere/x.h5: No such file");
@@ -296,7 +300,7 @@ static void reference(const char *uri, const char *set, uint32_t vocab)
 	   r.loss, loss, fabs(r.loss - loss) / loss);
 	ok(!ret && gradient_close(d), "its gradient: worst relative L2 %.3f %%, cosine %.6f",
 	   100 * d.l2, d.cosine);
-	ret = ret ? ret : wse_session_eval(&s, 1, &held, &n);
+	ret = ret ? ret : wse_session_eval(&s, 0, 1, &held, &n);
 	ok(!ret && n == 4 && fabs(held - r.loss) < 1e-12, "the same samples held out: %.7f", held);
 	free(got);
 	free(want);

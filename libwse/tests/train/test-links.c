@@ -38,8 +38,8 @@ static void reads(const char *path, const char *want, const char *what)
 	int ret = look(path, &d);
 
 	if (!ret) {
-		for (size_t i = 0; i < d.ntok && i < sizeof(got) - 1; i++)
-			got[i] = (char)d.tok[i];
+		for (size_t i = 0; i < d.t.ntok && i < sizeof(got) - 1; i++)
+			got[i] = (char)d.t.tok[i];
 		wse_data_close(&d);
 	}
 	ok(!strcmp(got, want), "%s: %s%s", what, got, ret ? wse_error() : "");

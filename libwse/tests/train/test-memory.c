@@ -110,7 +110,7 @@ static int use(struct job *j, struct wse_link *link, uint32_t rank)
 		return ret;
 	if (h->weights) {
 		ret = wse_session_load(&s, h->weights, WSE_CKPT_EVAL);
-		ret = ret ? ret : wse_session_eval(&s, 1, &loss, &samples);
+		ret = ret ? ret : wse_session_eval(&s, 0, 1, &loss, &samples);
 	}
 	for (int i = 0; i < j->steps && !ret && !h->weights; i++) {
 		uint64_t out = 0, in = 0;

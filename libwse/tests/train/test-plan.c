@@ -257,7 +257,7 @@ static uint64_t two_steps(const struct run *r, uint32_t *spills, uint32_t *varia
 		ret = ret ? ret : wse_session_commit(&s, &step[i]);
 		loss[i] = step[i].loss;
 	}
-	ret = ret ? ret : wse_session_eval(&s, 1, &loss[2], &n);
+	ret = ret ? ret : wse_session_eval(&s, 0, 1, &loss[2], &n);
 	ret = ret ? ret : wse_session_save(&s, path, NULL);
 	sum = ret ? 0 : file_sum(path);
 	sum ^= sum ? wse_checksum64(loss, sizeof(loss)) : 0;
@@ -447,7 +447,7 @@ static void forward_session(const char *const *sets, uint32_t nsets)
 		ret = wse_session_open(&s, &cfg, &uri, 1, NULL);
 		if (ret)
 			break;
-		ret = wse_session_eval(&s, 2, &loss[i], &n);
+		ret = wse_session_eval(&s, 0, 2, &loss[i], &n);
 		ops[i] = s.plan.graph.nops;
 		units = s.plan.graph.nunits;
 		for (uint32_t u = 0; u < units && i; u++)

@@ -212,13 +212,14 @@ static void learning(const char *act)
 		mlp_ref_backward(&ref, context);
 		mlp_ref_adamw(&ref, 3e-3f, 0.9f, 0.95f, 1e-8f, 0.0f);
 	}
-	ret = ret ? ret : wse_session_eval(&s, 0, &held, &samples);
-	for (uint64_t i = 0; i < s.data.nheld / 128 && !ret; i++) {
+	ret = ret ? ret : wse_session_eval(&s, 0, 0, &held, &samples);
+	for (uint64_t i = 0; i < s.data.val[0].samples / 128 && !ret; i++) {
 		for (uint64_t b = 0; b < 128; b++) {
-			memcpy(context + b * 8, wse_data_held(&s.data, i * 128 + b) - 8, 16);
-			target[b] = *wse_data_held(&s.data, i * 128 + b);
+			memcpy(context + b * 8, wse_data_held(&s.data, 0, i * 128 + b) - 8, 16);
+			target[b] = *wse_data_held(&s.data, 0, i * 128 + b);
 		}
-		fp32 += mlp_ref_forward(&ref, context, target) / (double)(s.data.nheld / 128);
+		fp32 += mlp_ref_forward(&ref, context, target) /
+			(double)(s.data.val[0].samples / 128);
 	}
 	ok(!ret && held > 0 && held < s.data.unigram,
 	   "%s: held-out loss after 200 steps %.4f, unigram entropy %.4f", act, held,

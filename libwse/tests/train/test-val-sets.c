@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Several held-out sets: fit.val_dataloader as a list. What is read and refused, and runs that
+ * evaluate on all of them: the losses of runs with one set each, on any devices and ranks.
+ */
+#include <math.h>
+#include <sys/stat.h>
+
+#include "input/config.h"
+#include "output/metrics.h"
+#include "ranks.h"
+#include "tap.h"
+#define OWN_DIR "/dev/shm/wse-test-XXXXXX"
+#include "whole_run.h"
+
+enum { SETS = 3, EVALS = 3 /* steps 0, 2, 4 */, STEPS = 4 };
+
+static const char *const names[SETS] = {"validate_0", "own", "cut.out-2"};
+static char texts[2][300]; /* files */
+
+/* ---- parameter files ---- */
+
+static int read_sets(const char *list, struct wse_config *c, struct wse_faults *f)
+{
+	char set[2000];
+	const char *sets[] = {set};
+	struct wse_config_source src = {
+		.name = "f.yaml", .text = yaml, .size = strlen(yaml), .sets = sets, .nsets = 1};
+
+	snprintf(set, sizeof(set), "val_dataloader=%s", list);
+	return wse_config_read(&src, c, f);
+}
+
+static void refused(const char *list, const char *says)
+{
+	static struct wse_faults f;
+	static struct wse_config c;
+	int ret = read_sets(list, &c, &f);
+
+	ok(ret == -EINVAL && f.n == 1 && strstr(f.f[0].text, says), "%s: %s", list,
+	   f.n ? f.f[0].text : "it was taken");
+}
+
+static void files(void)
+{
+	static struct wse_faults f;
+	static struct wse_config c;
+	char many[2000] = "[";
+	int ret = read_sets("[{data_dir: a, batch_size: 7}, {name: b, held_out_bytes: 9}]", &c, &f);
+
+	ok(!ret && c.nval == 2 && !strcmp(c.val[0].name, "validate_0") &&
+		   !strcmp(c.val[1].name, "b") && !strcmp(c.val[0].data, "a") &&
+		   !c.val[1].data[0] && c.val[0].batch == 7 && !c.val[1].batch &&
+		   c.val[1].held_out == 9,
+	   "two sets%s%s", ret ? ": " : "", ret ? f.f[0].text : "");
+	ret = read_sets("[{held_out_bytes: 9}]", &c, &f);
+	ok(!ret && c.nval == 1 && !c.val[0].name[0] && c.val[0].held_out == 9,
+	   "a list of one is as one without a list");
+	ret = read_sets("[]", &c, &f);
+	ok(!ret && c.nval == 1 && !c.val[0].data[0] && c.val[0].held_out == 2048,
+	   "an empty list is as none");
+	refused("[{data_dir: a}, {}, {held_out_bytes: 7}]",
+		"val_dataloader.2 and validate_1 are both cut out of the text");
+	refused("[{name: x, data_dir: a}, {name: x, data_dir: b}]",
+		"val_dataloader.1.name has the name x, as another one before it");
+	refused("[{data_dir: a, name: validate_1}, {data_dir: b}]",
+		"val_dataloader.1 has the name validate_1");
+	refused("[{name: \"a,b\", data_dir: a}, {data_dir: b}]", "name must be of letters");
+	refused("[{name: \"\", data_dir: a}, {data_dir: b}]", "name must be of letters");
+	refused("[{name: a2345678901234567890123456789012345678901, data_dir: a}]", "name");
+	refused("[{data_dir: a}, b]", "val_dataloader.1 must hold the keys");
+	refused("[{data_dir: a, batchsize: 1}]", "val_dataloader.0.batchsize");
+	for (int i = 0; i <= WSE_VAL_SETS; i++)
+		sprintf(many + strlen(many), "%s{data_dir: d%d}", i ? ", " : "", i);
+	refused(strcat(many, "]"), "val_dataloader.16 is one too many: at most 16");
+}
+
+/* ---- runs ---- */
+
+struct job {
+	const char *name, *list;
+	const char *steps;
+	uint32_t devices;
+	int resume;
+	int odd_rank; /* has `odd` for its list */
+	const char *odd;
+	uint32_t eval_steps;
+	struct wse_run_result res[RANKS_MAX];
+	char why[1024]; /* of rank 0 */
+	struct watch w[RANKS_MAX];
+};
+
+static void *one_rank(void *arg)
+{
+	struct rank *me = arg;
+	struct job *j = me->arg;
+	char list[2000], eval_steps[40];
+	const char *sets[] = {list, j->steps ? j->steps : "loop.max_steps=4",
+			      "loop.eval_frequency=2", "checkpoint.steps=2", eval_steps};
+
+	snprintf(eval_steps, sizeof(eval_steps), "loop.eval_steps=%u", j->eval_steps);
+	snprintf(list, sizeof(list), "val_dataloader=%s",
+		 j->odd && (int)me->rank == j->odd_rank ? j->odd : j->list);
+	if (me->ranks > 1)
+		j->w[me->rank].link = me->link;
+	me->ret = go(j->name, four, j->devices, sets, 5, j->resume, &j->w[me->rank],
+		     &j->res[me->rank]);
+	snprintf(me->why, sizeof(me->why), "%s", wse_error());
+	return NULL;
+}
+
+struct losses {
+	uint32_t n;
+	double at[SETS][STEPS + 2]; /* NaN: no row */
+	uint32_t trained;
+};
+
+static int row(void *ctx, const struct wse_metric *m)
+{
+	struct losses *l = ctx;
+	uint32_t set = 0;
+
+	if (!m->held_out) {
+		l->trained++;
+		return m->set[0] ? -1 : 0;
+	}
+	while (m->set[0] && set < SETS && strcmp(m->set, names[set]))
+		set++;
+	if (set == SETS || m->step > STEPS + 1 || !isnan(l->at[set][m->step]))
+		return -1;
+	l->at[set][m->step] = m->loss;
+	l->n++;
+	return 0;
+}
+
+/* a run, and the evaluations in its metrics.csv; 0, or not with a line why */
+static int losses_of(uint32_t ranks, struct job *j, struct losses *l)
+{
+	struct rank r[RANKS_MAX];
+	char path[300];
+	int bad = all_ranks(ranks, one_rank, j, r);
+
+	memcpy(j->why, r[0].why, sizeof(j->why));
+	for (uint32_t i = 0; i < SETS * (STEPS + 2); i++)
+		l->at[i / (STEPS + 2)][i % (STEPS + 2)] = NAN;
+	l->n = l->trained = 0;
+	snprintf(path, sizeof(path), "%s/%s/metrics.csv", dir, j->name);
+	if (!bad && wse_metrics_read(path, row, l))
+		bad = printf("# %s: an odd row\n", path);
+	return bad;
+}
+
+static int same_losses(const struct losses *a, const struct losses *b)
+{
+	int same = a->n == b->n && a->n;
+
+	for (uint32_t i = 0; i < SETS; i++)
+		for (uint32_t k = 0; k <= STEPS; k += 2)
+			same &= a->at[i][k] == b->at[i][k];
+	return same;
+}
+
+static char three[1600], one_of[SETS][500];
+
+static void make_sets(void)
+{
+	FILE *f;
+
+	for (int i = 0; i < 2; i++) {
+		snprintf(texts[i], sizeof(texts[i]), "%s/held-%d", dir, i);
+		f = fopen(texts[i], "w");
+		for (int k = 0; k < 200 + 77 * i; k++)
+			fprintf(f, i ? "held out %d\n" : "%d bottles of beer\n", k);
+		fclose(f);
+	}
+	snprintf(one_of[0], sizeof(one_of[0]), "{data_dir: %s, held_out_bytes: 1500}", texts[0]);
+	snprintf(one_of[1], sizeof(one_of[1]), "{name: own, data_dir: %s, held_out_bytes: 2000}",
+		 texts[1]);
+	snprintf(one_of[2], sizeof(one_of[2]), "{name: cut.out-2, held_out_bytes: 1000}");
+	snprintf(three, sizeof(three), "[%s, %s, %s]", one_of[0], one_of[1], one_of[2]);
+}
+
+static void runs(void)
+{
+	struct job first = {.name = "first", .list = three, .devices = 1};
+	struct losses all, l;
+	char hash[65];
+	int bad = losses_of(1, &first, &all);
+
+	ok(!bad && all.n == SETS * EVALS && all.trained == STEPS &&
+		   first.res[0].held_out == all.at[0][STEPS],
+	   "three sets: %u evaluations, the result is the first one's", all.n);
+	memcpy(hash, first.res[0].hash, sizeof(hash));
+	for (uint32_t i = 0; i < SETS; i++) {
+		struct job j = {.name = names[i], .list = one_of[i], .devices = 2};
+		int same = 1;
+
+		bad = losses_of(1, &j, &l);
+		/* without what is cut out of the text other samples are trained on */
+		for (uint32_t k = 0; k <= (i < 2 ? 0 : STEPS); k += 2)
+			same &= l.at[i][k] == all.at[i][k];
+		ok(!bad && l.n == EVALS && same, "%s alone: loss %.4f, and with the others",
+		   names[i], l.at[i][0]);
+	}
+	for (uint32_t ranks = 1; ranks <= 3; ranks++) {
+		struct job j = {.name = "many", .list = three, .devices = ranks == 2 ? 1 : 3};
+		char cmd[200];
+
+		bad = losses_of(ranks, &j, &l);
+		ok(!bad && same_losses(&l, &all) && !strcmp(j.res[0].hash, hash),
+		   "%u ranks of %u devices: the same losses of all sets, the same hash", ranks,
+		   j.devices);
+		snprintf(cmd, sizeof(cmd), "rm -r %s/many", dir);
+		if (system(cmd))
+			printf("# %s\n", cmd);
+	}
+}
+
+static void resumed(void)
+{
+	struct job j = {.name = "parts", .list = three, .devices = 1, .steps = "loop.max_steps=2"};
+	struct losses once, l;
+	struct job whole = {.name = "whole", .list = three, .devices = 1};
+	int bad = losses_of(1, &whole, &once);
+
+	bad |= losses_of(1, &j, &l);
+	ok(!bad && l.n == 2 * SETS, "two of four steps");
+	j.steps = NULL;
+	j.resume = 1;
+	bad = losses_of(2, &j, &l);
+	ok(!bad && same_losses(&l, &once) && !strcmp(j.res[0].hash, whole.res[0].hash),
+	   "gone on with by two ranks: rows and hash of a run without a break");
+	j.list = one_of[2];
+	j.steps = "loop.max_steps=5";
+	bad = losses_of(1, &j, &l);
+	ok(!bad && j.res[0].steps == 5 && l.n == once.n + 1 && l.at[2][5] > 0.0 &&
+		   isnan(l.at[0][5]),
+	   "it goes on with other sets, for what is cut out is the same");
+}
+
+/* what the lines of an evaluation say, in words and in numbers */
+static void told(void)
+{
+	struct job j = {.name = "told", .list = three, .devices = 1};
+	struct wse_event e = {.kind = WSE_EVENT_EVAL, .loss = 2.0, .samples = 5, .text = "own"};
+	char text[600];
+	struct losses l;
+	int bad;
+
+	j.w[0].listen = "Set=own";
+	bad = losses_of(1, &j, &l);
+	ok(!bad && strstr(j.w[0].said, ", Set=own, Loss=") && strstr(j.w[0].said, "held-out"), "%s",
+	   j.w[0].said);
+	ok(!wse_json_event(&e, text, sizeof(text)) && strstr(text, "\"samples\":5,\"set\":\"own\""),
+	   "%s", text);
+	snprintf(text, sizeof(text), "grep -q '>cut.out-2<' %s/told/loss.svg", dir);
+	ok(!system(text), "loss.svg names the sets");
+	j = (struct job){.name = "few", .devices = 1, .eval_steps = 3};
+	snprintf(text, sizeof(text),
+		 "[{data_dir: %s, batch_size: 7}, "
+		 "{name: own, held_out_bytes: 1000}]",
+		 texts[0]);
+	j.list = text;
+	j.w[0].listen = "Set=validate_0";
+	bad = losses_of(1, &j, &l);
+	ok(!bad && strstr(j.w[0].said, "Samples=21 "), "3 batches of 7: %s", j.w[0].said);
+	j = (struct job){.name = "few-1", .devices = 1, .eval_steps = 3, .list = text};
+	j.w[0].listen = "Set=own";
+	bad = losses_of(1, &j, &l);
+	ok(!bad && strstr(j.w[0].said, "Samples=288 "), "3 of the 96 of training: %s", j.w[0].said);
+	j = (struct job){.devices = 1};
+	j.name = "bad";
+	j.list = "[{data_dir: /nowhere/at/all}, {}]";
+	bad = losses_of(1, &j, &l);
+	ok(bad && strstr(j.why, "/nowhere/at/all"), "a set that is not there: %s", j.why);
+}
+
+static void odd_rank(void)
+{
+	struct job j = {.name = "odd", .list = three, .devices = 1, .odd_rank = 1};
+	struct rank r[RANKS_MAX];
+	char odd[2000];
+
+	/* as many samples, another text */
+	snprintf(odd, sizeof(odd), "[%s, {name: own, data_dir: %s, held_out_bytes: 2000}, %s]",
+		 one_of[0], texts[0], one_of[2]);
+	j.odd = odd;
+	on_ranks(2, one_rank, &j, r);
+	ok(r[0].ret && r[1].ret && strstr(r[0].why, "held-out set 1 own, 2000 samples, checksum"),
+	   "a rank with another held-out text: %s", r[0].why);
+}
+
+int main(void)
+{
+	int ret;
+
+	files();
+	ret = make_text();
+	if (ret)
+		return ret < 0;
+	make_sets();
+	runs();
+	resumed();
+	told();
+	odd_rank();
+	return tap_end();
+}
