@@ -12,5 +12,8 @@ $(eval $(call c_program,hw/model/tests/test_model,$(addprefix hw/,model/tests/te
 $(eval $(call c_program,hw/model/tests/test_units,$(addprefix hw/,model/tests/test_units.c \
 	twin/tests/dev.c),$(MODEL_LIBS),$(MODEL_LINK)))
 
+$(eval $(call c_test,hw/model/tests/test_lines,hw/model/lines.c))
+$(B)/hw/model/tests/test_lines $(B)/asan/hw/model/tests/test_lines: | $(B)/firmware/train.elf
+
 ALL += $(B)/hw/model/tests/test_model $(B)/hw/model/tests/test_units
 SUITES += $(foreach t,model units,$(B)/hw/model/tests/test_$(t) "$(B)/hw/model/tests/test_$(t) rtl")

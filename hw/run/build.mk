@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 # wse-run, one bare-metal program on one core, and its tests.
 
-RUN_SRCS := hw/run/wse_run.c hw/run/replay.c hw/run/heat.c hw/model/elf32.c
+RUN_SRCS := $(wildcard hw/run/*.c) $(addprefix hw/model/,elf32.c lines.c)
 $(eval $(call c_program,wse-run,$(RUN_SRCS),$(GDB_STUB) $(MODEL_LIBS),$(MODEL_LINK)))
 
 ALL += $(B)/wse-run
-SUITES += hw/run/tests/test_run hw/run/tests/test_waves hw/run/tests/test_replay
+SUITES += hw/run/tests/test_run hw/run/tests/test_waves hw/run/tests/test_replay \
+	hw/run/tests/test_profile
 
 .PHONY: riscv-tests
 riscv-tests: $(B)/rtl/tests/test_core $(B)/hw/twin/tests/test_scalar $(B)/wse-run ## the public rv32ui, rv32um, rv32mi programs: make riscv-tests DIR=path/to/riscv-tests

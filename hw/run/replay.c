@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cause.h"
+#include "names.h"
 #include "wse_regs.h"
 
 #define KINDS                                                              \
@@ -23,35 +24,6 @@ struct replay {
 	uint32_t hops;
 	uint64_t events;
 };
-
-static const char *operation(uint32_t tcw)
-{
-	static const struct {
-		const char *name;
-		uint32_t op;
-	} names[] = {{"AXPY", WSE_TOP_AXPY}, {"DOT", WSE_TOP_DOT},   {"DOTX", WSE_TOP_DOTX},
-		     {"MOVE", WSE_TOP_MOVE}, {"MADD", WSE_TOP_MADD}, {"MTEE", WSE_TOP_MTEE},
-		     {"MIDX", WSE_TOP_MIDX},
-#define VOP(name, value, kind, expr) {#name, value},
-		     WSE_VOPS(VOP)
-#undef VOP
-	};
-	unsigned int i;
-
-	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (names[i].op == (tcw & WSE_TCW_OP_MASK))
-			return names[i].name;
-	return "?";
-}
-
-static const char *stall(uint32_t cause)
-{
-	static const char *const name[] = {"task", "recv", "send", "engine", "L", "M0", "M1"};
-
-	return cause >= WSE_CAUSE_WAIT_TASK && cause <= WSE_CAUSE_WAIT_M1
-		       ? name[cause - WSE_CAUSE_WAIT_TASK]
-		       : "?";
-}
 
 static void hop(struct replay *r, const struct wse_ev *e, const char *at)
 {
@@ -71,12 +43,13 @@ static void hop(struct replay *r, const struct wse_ev *e, const char *at)
 		to);
 }
 
-static void on_event(void *arg, const struct wse_ev *e)
+void replay_event(struct replay *r, const struct wse_ev *e)
 {
 	static const char *const unit[] = {"L", "M0", "M1", "S"};
-	struct replay *r = arg;
 	char at[80];
 
+	if (!(KINDS >> e->kind & 1) || (r->core != ~0u && r->core != e->core))
+		return;
 	snprintf(at, sizeof(at), "@%" PRIu64 " P%u.%u (hwtile)", e->cycle, e->core % r->cols,
 		 e->core / r->cols);
 	r->events++;
@@ -92,8 +65,8 @@ static void on_event(void *arg, const struct wse_ev *e)
 		break;
 	case WSE_EV_ENGINE:
 	case WSE_EV_ENGINE_END:
-		fprintf(r->f, "%s: [EX OP] ^ %s: %s%s\n", at, unit[e->unit & 3], operation(e->data),
-			e->kind == WSE_EV_ENGINE ? "" : " end");
+		fprintf(r->f, "%s: [EX OP] ^ %s: %s%s\n", at, unit[e->unit & 3],
+			ev_operation(e->data), e->kind == WSE_EV_ENGINE ? "" : " end");
 		break;
 	case WSE_EV_FAULT:
 		fprintf(r->f, "%s: FAULT 0x%x %s\n", at, e->data, wse_cause_name(e->data));
@@ -102,9 +75,9 @@ static void on_event(void *arg, const struct wse_ev *e)
 		if (!e->data)
 			fprintf(r->f, "%s: STALL none\n", at);
 		else if (e->color == WSE_EV_NO_COLOR)
-			fprintf(r->f, "%s: STALL %s\n", at, stall(e->data));
+			fprintf(r->f, "%s: STALL %s\n", at, ev_wait(e->data));
 		else
-			fprintf(r->f, "%s: STALL %s C%u\n", at, stall(e->data), e->color);
+			fprintf(r->f, "%s: STALL %s C%u\n", at, ev_wait(e->data), e->color);
 		break;
 	}
 }
@@ -152,9 +125,10 @@ int replay_open(const char *text, uint32_t rows, uint32_t cols, struct replay **
 	return 0;
 }
 
-int replay_begin(struct replay *r, const struct wse_model_ops *ops, struct wse_model *m)
+uint32_t replay_kinds(const struct replay *r, uint32_t *core)
 {
-	return r ? ops->events(m, r->core, KINDS, on_event, r) : 0;
+	*core = r->core;
+	return KINDS;
 }
 
 int replay_close(struct replay *r, char *why, size_t size)

@@ -15,8 +15,10 @@ struct replay;
  */
 int replay_open(const char *text, uint32_t rows, uint32_t cols, struct replay **out, char *why,
 		size_t size);
-/* Writes the model's events from now on. */
-int replay_begin(struct replay *r, const struct wse_model_ops *ops, struct wse_model *m);
+/* The kinds of events that it writes, and the core, ~0: of all. */
+uint32_t replay_kinds(const struct replay *r, uint32_t *core);
+/* Writes an event; others than those it leaves out. */
+void replay_event(struct replay *r, const struct wse_ev *e);
 /*
  * Completes the file; the model may be gone. Else why there is none: the errno of the file, or
  * -ENODATA: the core that was asked for had no event.

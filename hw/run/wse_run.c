@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* wse-run: a bare-metal RV32IM program on one core of a model. See wse-run.1. */
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,33 +13,14 @@
 #include "gdb/gdb.h"
 #include "gdb/server.h"
 #include "heat.h"
+#include "lines.h"
 #include "model.h"
+#include "options.h"
+#include "profile.h"
 #include "replay.h"
 #include "waits.h"
 #include "wave.h"
 #include "wse_regs.h"
-#include "wse_release.h"
-
-static const char usage[] =
-	"usage: wse-run PROGRAM.elf [options]\n"
-	"Runs a bare-metal RV32IM program, linked to 0x80000000 (`make program SRC=file.c`), on one "
-	"core.\n"
-	"It ends when the symbol `tohost` becomes non-zero; the exit status is its low word shifted\n"
-	"right by one.\n"
-	"  --model func|rtl    the twin, or the RTL (default: func)\n"
-	"  --core X,Y          column and row of the core (default: 0,0)\n"
-	"  --rows R, --cols C  shape of the tile (default: 2 x 2)\n"
-	"  --max-cycles N      give up after so many device cycles (default: 1000000000)\n"
-	"  --trace FILE        a line for each instruction (default: none)\n"
-	"  --wave FILE.fst[,from=A][,to=B][,core=X.Y]  with --model rtl: the signals of the cycles A to\n"
-	"                      B - 1 since the program began, of one core (column.row) or all, for gtkwave\n"
-	"                      (default: none; of a window: the last 10000 cycles, to the end, fault or\n"
-	"                      deadlock, for which the program runs twice; all cores)\n"
-	"  --replay FILE[,core=X.Y]  what tasks, engines and wavelets do, a line each, of one\n"
-	"                      core (column.row) or all; the twin takes none of its fast ways then (default: none)\n"
-	"  --heat FILE.svg     what each core and link has counted, as a picture (default: none)\n"
-	"  --gdb PORT|SOCKET   wait for gdb at a TCP port of this host or a unix socket\n"
-	"  --version, --help\n";
 
 /* Exit statuses besides the program's own, as timeout(1) and the shell use them. */
 #define EXIT_BUDGET 124 /* did not end in --max-cycles */
@@ -49,14 +29,6 @@ static const char usage[] =
 #define EXIT_KILLED 137 /* by the debugger */
 
 #define CHUNK	    65536u /* cycles between two polls of the core */
-
-struct options {
-	const char *program, *model, *trace, *replay, *heat, *gdb;
-	uint32_t rows, cols, x, y;
-	uint64_t max_cycles;
-	bool waves;
-	struct wse_wave_window wave;
-};
 
 struct run {
 	const struct wse_model_ops *ops;
@@ -67,7 +39,9 @@ struct run {
 	bool ended;
 	FILE *trace;
 	struct replay *replay;
-	struct gdb_stub *gdb; /* NULL: no debugger */
+	struct profile *profile;
+	struct wse_lines lines; /* of the program */
+	struct gdb_stub *gdb;	/* NULL: no debugger */
 	struct gdb_server *server;
 };
 
@@ -349,12 +323,38 @@ static int execute(struct run *run, const struct options *o, const struct elf32 
 	return EXIT_BUDGET;
 }
 
+static void on_event(void *arg, const struct wse_ev *e)
+{
+	const struct run *run = arg;
+
+	if (run->replay)
+		replay_event(run->replay, e);
+	if (run->profile)
+		profile_event(run->profile, e);
+}
+
+/* those that something is written of */
+static int events(struct run *run)
+{
+	uint32_t kinds = 0, core = ~0u;
+	int err = 0;
+
+	if (run->replay)
+		kinds |= replay_kinds(run->replay, &core);
+	if (run->profile) {
+		kinds |= PROFILE_KINDS;
+		core = ~0u;
+		err = profile_begin(run->profile, run->ops, run->model, run->core);
+	}
+	return err ? err : kinds ? run->ops->events(run->model, core, kinds, on_event, run) : 0;
+}
+
 static int start(struct run *run, const struct elf32 *elf)
 {
 	int err = load(run, elf);
 
 	err = err ? err : run->ops->trace_retire(run->model, run->core, on_retire, run);
-	err = err ? err : replay_begin(run->replay, run->ops, run->model);
+	err = err ? err : events(run);
 	err = err ? err : run->ops->boot(run->model, run->core, elf->entry);
 	if (err)
 		fprintf(stderr, "wse-run: the %s model refuses to load the program\n",
@@ -388,124 +388,6 @@ static int heat(const struct run *run, const struct options *o)
 	return err;
 }
 
-static int number(const char *name, const char *text, uint64_t min, uint64_t max, uint64_t *out)
-{
-	char *end;
-
-	errno = 0;
-	*out = strtoull(text, &end, 0);
-	if (errno || end == text || *end || *text == '-' || *out < min || *out > max) {
-		fprintf(stderr,
-			"wse-run: %s needs a number from %" PRIu64 " to %" PRIu64 ", not '%s'\n",
-			name, min, max, text);
-		return -EINVAL;
-	}
-	return 0;
-}
-
-static int parse_core(const char *text, struct options *o)
-{
-	char after;
-
-	if (*text < '0' || *text > '9' || sscanf(text, "%u,%u%c", &o->x, &o->y, &after) != 2) {
-		fprintf(stderr, "wse-run: --core needs X,Y (column, row), not '%s'\n", text);
-		return -EINVAL;
-	}
-	return 0;
-}
-
-static int parse(int argc, char **argv, struct options *o)
-{
-	static const struct option longs[] = {
-		{"model", 1, NULL, 'm'},
-		{"core", 1, NULL, 'c'},
-		{"max-cycles", 1, NULL, 'n'},
-		{"rows", 1, NULL, 'R'},
-		{"cols", 1, NULL, 'C'},
-		{"trace", 1, NULL, 't'},
-		{"version", 0, NULL, 'V'},
-		{"help", 0, NULL, 'h'},
-		{"gdb", 1, NULL, 'g'},
-		{"wave", 1, NULL, 'w'},
-		{"replay", 1, NULL, 'r'},
-		{"heat", 1, NULL, 'H'},
-		{0},
-	};
-	char why[400];
-	uint64_t n;
-	int c;
-
-	*o = (struct options){.model = "func", .rows = 2, .cols = 2, .max_cycles = 1000000000};
-	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
-		switch (c) {
-		case 'm':
-			o->model = optarg;
-			break;
-		case 't':
-			o->trace = optarg;
-			break;
-		case 'H':
-			o->heat = optarg;
-			break;
-		case 'r':
-			o->replay = optarg;
-			break;
-		case 'g':
-			o->gdb = optarg;
-			break;
-		case 'w':
-			o->waves = true;
-			if (!wse_wave_parse(optarg, &o->wave, why, sizeof(why)) && !o->wave.step)
-				break;
-			fprintf(stderr, "wse-run: %s\n",
-				o->wave.step
-					? "a window of waves has step= where steps are trained, "
-					  "in wse-train"
-					: why);
-			return -EINVAL;
-		case 'c':
-			if (parse_core(optarg, o))
-				return -EINVAL;
-			break;
-		case 'n':
-			if (number("--max-cycles", optarg, 1, UINT64_MAX, &o->max_cycles))
-				return -EINVAL;
-			break;
-		case 'R':
-			if (number("--rows", optarg, 1, 65535, &n))
-				return -EINVAL;
-			o->rows = (uint32_t)n;
-			break;
-		case 'C':
-			if (number("--cols", optarg, 1, 65535, &n))
-				return -EINVAL;
-			o->cols = (uint32_t)n;
-			break;
-		case 'V':
-			printf("wse-run " WSE_RELEASE "\n");
-			exit(0);
-		case 'h':
-			fputs(usage, stdout);
-			exit(0);
-		default:
-			fprintf(stderr, "wse-run: try --help\n");
-			return -EINVAL;
-		}
-	}
-	if (optind + 1 != argc) {
-		fprintf(stderr, "wse-run: one program is needed, see --help\n");
-		return -EINVAL;
-	}
-	o->program = argv[optind];
-	if (o->x >= o->cols || o->y >= o->rows) {
-		fprintf(stderr,
-			"wse-run: core %u,%u is outside the tile of %u columns and %u rows\n", o->x,
-			o->y, o->cols, o->rows);
-		return -EINVAL;
-	}
-	return 0;
-}
-
 static int open_model(struct run *run, const struct options *o)
 {
 	static const struct wse_host_ops alone = {no_read, no_write, no_irq, NULL};
@@ -515,7 +397,7 @@ static int open_model(struct run *run, const struct options *o)
 
 	if (o->waves)
 		cfg.flags |= WSE_MODEL_WAVES;
-	if (o->replay)
+	if (o->replay || o->profile)
 		cfg.flags |= WSE_MODEL_EXACT;
 	if (o->waves && strcmp(o->model, "rtl")) {
 		fprintf(stderr, "wse-run: waves are the RTL's: --model rtl\n");
@@ -586,7 +468,7 @@ int main(int argc, char **argv)
 	size_t size;
 	int status = EXIT_USAGE;
 
-	if (parse(argc, argv, &o))
+	if (parse_options(argc, argv, &o))
 		return EXIT_USAGE;
 	file = read_file(o.program, &size);
 	if (!file) {
@@ -609,6 +491,12 @@ int main(int argc, char **argv)
 		fprintf(stderr, "wse-run: cannot write %s: %s\n", o.trace, strerror(errno));
 		goto out;
 	}
+	wse_lines_find(&run.lines, file, size);
+	if (o.profile &&
+	    profile_open(o.profile, o.rows, o.cols, &run.lines, &run.profile, why, sizeof(why))) {
+		fprintf(stderr, "wse-run: --profile: %s\n", why);
+		goto out;
+	}
 	if (o.replay && replay_open(o.replay, o.rows, o.cols, &run.replay, why, sizeof(why))) {
 		fprintf(stderr, "wse-run: --replay: %s\n", why);
 		goto out;
@@ -622,12 +510,17 @@ int main(int argc, char **argv)
 		status = EXIT_USAGE;
 	if (status != EXIT_USAGE && heat(&run, &o))
 		status = EXIT_USAGE;
+	profile_end(run.profile);
 	gdb_close(run.server);
 	gdb_destroy(run.gdb);
 	run.ops->destroy(run.model);
 out:
 	if (replay_close(run.replay, why, sizeof(why)) && status != EXIT_USAGE) {
 		fprintf(stderr, "wse-run: --replay: %s\n", why);
+		status = EXIT_USAGE;
+	}
+	if (profile_close(run.profile, why, sizeof(why)) && status != EXIT_USAGE) {
+		fprintf(stderr, "wse-run: --profile: %s\n", why);
 		status = EXIT_USAGE;
 	}
 	if (run.trace)

@@ -12,7 +12,7 @@
 #include "base/dirs.h"
 #include "base/error.h"
 #include "ops/emit.h"
-#include "output/timeline.h"
+#include "timeline.h"
 #include "train/session.h"
 
 #define QUEUES	 4

@@ -23,7 +23,7 @@ enum { TRACK_UUID = 1, TRACK_PROCESS = 3, TRACK_THREAD = 4 };
 enum { PROCESS_PID = 1, PROCESS_NAME = 6 };
 enum { THREAD_PID = 1, THREAD_TID = 2, THREAD_NAME = 5 };
 enum { EVENT_TYPE = 9, EVENT_NAME = 10, EVENT_TRACK = 11 };
-enum { SLICE_BEGIN = 1, SLICE_END = 2 };
+enum { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3 };
 enum { INTERNED_EVENT_NAMES = 2, NAME_ID = 1, NAME_TEXT = 2 };
 /* of PACKET_FLAGS: names begin anew here; names of before are used */
 enum { FLAG_CLEARED = 1, FLAG_USED = 2 };
@@ -181,6 +181,18 @@ void wse_timeline_slice(struct wse_timeline *t, uint64_t track, uint32_t name, u
 		packet(t, &m[i]);
 	}
 	pthread_mutex_unlock(&t->lock);
+}
+
+void wse_timeline_instant(struct wse_timeline *t, uint64_t track, uint32_t name, uint64_t at)
+{
+	struct message event = {0}, m = {0};
+
+	number(&event, EVENT_TYPE, INSTANT);
+	number(&event, EVENT_NAME, name);
+	number(&event, EVENT_TRACK, track);
+	number(&m, PACKET_TIMESTAMP, at);
+	part(&m, PACKET_EVENT, &event);
+	put(t, &m);
 }
 
 int wse_timeline_close(struct wse_timeline *t)

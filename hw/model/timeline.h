@@ -6,8 +6,8 @@
  * Calls may come from several threads. The first error of writing is kept and told by close; after
  * it all other calls do nothing.
  */
-#ifndef WSE_OUTPUT_TIMELINE_H
-#define WSE_OUTPUT_TIMELINE_H
+#ifndef WSE_TIMELINE_H
+#define WSE_TIMELINE_H
 
 #include <stdint.h>
 
@@ -23,6 +23,8 @@ uint32_t wse_timeline_name(struct wse_timeline *t, const char *name);
 /* from begin to end, nanoseconds; slices of a track follow each other or lie within each other */
 void wse_timeline_slice(struct wse_timeline *t, uint64_t track, uint32_t name, uint64_t begin,
 			uint64_t end);
+/* what has no length */
+void wse_timeline_instant(struct wse_timeline *t, uint64_t track, uint32_t name, uint64_t at);
 /* 0, or the first error; t is gone either way. NULL: 0 */
 int wse_timeline_close(struct wse_timeline *t);
 
