@@ -194,10 +194,23 @@ uint32_t wse_graph_vec(struct wse_graph *g, uint32_t unit, uint32_t tensor, uint
 	}
 	/* a kernel wants each at a multiple of 16 bytes */
 	at = round_up(u->vec_rows, 4);
-	u->vec[u->nvec++] =
-		(struct wse_unit_vec){.tensor = tensor, .at = at, .rows = rows, .parts = parts};
+	u->vec[u->nvec++] = (struct wse_unit_vec){
+		.tensor = tensor, .at = at, .rows = rows, .parts = parts, .chunks = 1};
 	u->vec_rows = at + rows;
 	return at;
+}
+
+void wse_graph_vec_chunks(struct wse_graph *g, uint32_t unit, uint32_t chunks)
+{
+	struct wse_unit_vec *v;
+
+	if (unit >= g->nunits || !g->units[unit].nvec)
+		return;
+	v = &g->units[unit].vec[g->units[unit].nvec - 1];
+	if (!chunks || v->rows % (v->parts * chunks))
+		g->failed = -EINVAL;
+	else
+		v->chunks = chunks;
 }
 
 void wse_graph_heads(struct wse_graph *g, uint32_t unit, const struct wse_heads *h, int in)

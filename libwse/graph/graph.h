@@ -70,6 +70,7 @@ struct wse_unit_vec {
 	uint32_t tensor;
 	uint32_t at, rows;	/* floats of a column: where its part begins, and how many */
 	uint32_t parts;		/* as a unit's: rows / parts of each of `parts` vectors */
+	uint32_t chunks;	/* as a unit's of outputs: a chunk has its share of all parts */
 	struct wse_heads heads;	/* as a unit's */
 };
 
@@ -207,6 +208,9 @@ void wse_graph_chunks_in_order(struct wse_graph *g, uint32_t unit, uint32_t chun
 
 /* the way back to the data in chunks: for a unit that has no others */
 void wse_graph_chunks_back(struct wse_graph *g, uint32_t unit, uint32_t chunks);
+
+/* the unit's last vector lies as the outputs of a matrix in as many chunks */
+void wse_graph_vec_chunks(struct wse_graph *g, uint32_t unit, uint32_t chunks);
 
 /* rows (in: inputs) of a unit, or a vector, as heads lie */
 void wse_graph_heads(struct wse_graph *g, uint32_t unit, const struct wse_heads *h, int in);

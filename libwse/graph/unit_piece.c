@@ -133,7 +133,7 @@ int wse_unit_piece(const struct wse_graph *g, const struct wse_unit *u, uint32_t
 		   const struct wse_tensor *t, size_t i, struct wse_piece *p)
 {
 	size_t matrix = u->weight == WSE_NO_TENSOR ? 0 : (size_t)u->outs * u->ins;
-	size_t cols = g->tile.cols, h;
+	size_t cols = g->tile.cols, h, c, place;
 	const struct wse_unit_vec *v;
 
 	if (!which)
@@ -148,12 +148,14 @@ int wse_unit_piece(const struct wse_graph *g, const struct wse_unit *u, uint32_t
 					.count = 1};
 		return i < v->rows * cols;
 	}
-	h = v->rows / v->parts;
-	*p = (struct wse_piece){.from = i * h,
-				.at = matrix + i % cols * u->vec_rows + v->at + i / cols * h,
-				.count = h};
+	/* piece i: block i of the tensor, of v->chunks for each column of each part */
+	h = v->rows / v->parts / v->chunks;
+	c = i / v->chunks % cols;
+	place = i % v->chunks * v->parts + i / v->chunks / cols;
+	*p = (struct wse_piece){
+		.from = i * h, .at = matrix + c * u->vec_rows + v->at + place * h, .count = h};
 	/* padded beyond the tensor's end */
-	if (i >= v->parts * cols || p->from >= t->count)
+	if (i >= v->parts * v->chunks * cols || p->from >= t->count)
 		return 0;
 	if (p->count > t->count - p->from)
 		p->count = t->count - p->from;
@@ -175,7 +177,7 @@ size_t wse_unit_piece_of(const struct wse_graph *g, const struct wse_unit *u, ui
 		const struct wse_unit_vec *v = &u->vec[which - 1];
 
 		return v->heads.heads ? row_in_image(&v->heads, cols, from)
-				      : from / (v->rows / v->parts);
+				      : from / (v->rows / v->parts / v->chunks);
 	}
 	if (n) {
 		b = from % u->ins / (u->ins / n);

@@ -36,7 +36,7 @@ static const struct {
 	{"mlp.fc_in", {"ffn.ffn.0.linear_layer"}},
 	{"mlp.dense_h_to_4h", {"ffn.ffn.0.linear_layer"}},
 	{"mlp.up_proj", {"ffn.ffn.0.linear_layer"}},
-	{"mlp.{c_gate,c_fc}", {"ffn.ffn.0.linear_layer_for_glu", "ffn.ffn.0.linear_layer"}},
+	{"mlp.{c_fc2,c_fc}", {"ffn.ffn.0.linear_layer_for_glu", "ffn.ffn.0.linear_layer"}},
 	{"mlp.{fc_gate,fc_in}", {"ffn.ffn.0.linear_layer_for_glu", "ffn.ffn.0.linear_layer"}},
 	{"mlp.{dense_gate,dense_h_to_4h}",
 	 {"ffn.ffn.0.linear_layer_for_glu", "ffn.ffn.0.linear_layer"}},

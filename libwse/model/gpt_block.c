@@ -97,7 +97,9 @@ void wse_gpt_add_units(const struct build *b, struct block *k, uint32_t layer)
 	k->at.proj = place_vec(g, v, t.proj_b, h, 1);
 	k->at.ln2_g = place_vec(g, v, t.ln2_g, h, 1);
 	k->at.ln2_b = place_vec(g, v, t.ln2_b, h, 1);
-	k->at.fc = place_vec(g, v, t.fc_b, f, 1);
+	k->at.fc = place_vec(g, v, t.fc_b, halves * f, halves);
+	if (halves > 1 && k->at.fc != WSE_NO_BIAS)
+		wse_graph_vec_chunks(g, v, b->chunks);
 	k->at.fc2 = place_vec(g, v, t.fc2_b, h, 1);
 	k->qkv_unit = wse_graph_unit(g, t.qkv_w, qkv, h, in_parts(&heads) ? 3 : 1);
 	k->proj_unit = wse_graph_unit(g, t.proj_w, h, h, 1);
@@ -188,8 +190,11 @@ static void ffn_norm(const struct build *b, struct block *k, uint32_t vec)
 /* place of a chunk's biases in a column */
 static uint32_t chunk_bias(const struct build *b, const struct block *k, uint32_t chunk)
 {
-	return k->at.fc == WSE_NO_BIAS ? WSE_NO_BIAS
-				       : k->at.fc + chunk * (b->m->filter / b->cols / b->chunks);
+	const uint32_t halves = b->m->gated ? 2 : 1;
+
+	return k->at.fc == WSE_NO_BIAS
+		       ? WSE_NO_BIAS
+		       : k->at.fc + chunk * halves * (b->m->filter / b->cols / b->chunks);
 }
 
 /* c -> g and its derivative: a chunk of the first FFN layer */

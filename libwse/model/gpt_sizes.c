@@ -30,7 +30,6 @@ static int refuse_form(const struct wse_gpt *m)
 		uint32_t is;
 		const char *what;
 	} forms[] = {{m->gated && m->act != WSE_SILU, "a gate of another activation than SiLU"},
-		     {m->gated && !m->no_ffn_bias, "SwiGLU with biases"},
 		     {!m->gated && m->act == WSE_SILU, "SiLU without a gate"}};
 
 	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)

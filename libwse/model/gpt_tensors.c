@@ -20,7 +20,7 @@ static const struct names {
 } families[] = {
 	[WSE_GPT_NAMES_GPT2] = {"transformer.", "wte", "wpe", "h", "ln_f", "lm_head", "ln_1",
 				"attn.c_attn", "attn.c_proj", "ln_2", "mlp.c_fc",
-				"mlp.{c_gate,c_fc}", "mlp.c_proj", WSE_TENSOR_TRANSPOSED, 0},
+				"mlp.{c_fc2,c_fc}", "mlp.c_proj", WSE_TENSOR_TRANSPOSED, 0},
 	[WSE_GPT_NAMES_GPTJ] = {"transformer.", "wte", "wpe", "h", "ln_f", "lm_head", "ln_1",
 				"attn.{q,k,v}_proj", "attn.out_proj", "ln_2", "mlp.fc_in",
 				"mlp.{fc_gate,fc_in}", "mlp.fc_out", 0, 0},

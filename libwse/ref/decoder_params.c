@@ -18,7 +18,10 @@ int decoder_check(const struct decoder_cfg *c)
 	if (c->hidden % c->heads || c->heads % kv || c->rotary % 2 ||
 	    c->rotary > c->hidden / c->heads || (c->alibi && c->rotary))
 		return -EINVAL;
-	return c->family == DECODER_NEOX && kv != c->heads ? -EINVAL : 0;
+	if (c->family == DECODER_BTLM && c->rotary)
+		return -EINVAL;
+	return (c->family == DECODER_NEOX || c->family == DECODER_BTLM) && kv != c->heads ? -EINVAL
+											  : 0;
 }
 
 /* ---- the list, as it is in a file ---- */
@@ -63,6 +66,36 @@ static const struct line llama[] = {{"model.layers.#.input_layernorm.weight", 'H
 				    {"model.layers.#.mlp.up_proj.weight", 'F', 'H'},
 				    {"model.layers.#.mlp.down_proj.weight", 'H', 'F'},
 				    {NULL, 0, 0}};
+/* the same with mlp_bias: gate's and up's lie one behind the other, as their matrices do */
+static const struct line llama_bias[] = {{"model.layers.#.input_layernorm.weight", 'H', 0},
+					 {"model.layers.#.self_attn.q_proj.weight", 'H', 'H'},
+					 {"model.layers.#.self_attn.k_proj.weight", 'K', 'H'},
+					 {"model.layers.#.self_attn.v_proj.weight", 'K', 'H'},
+					 {"model.layers.#.self_attn.o_proj.weight", 'H', 'H'},
+					 {"model.layers.#.post_attention_layernorm.weight", 'H', 0},
+					 {"model.layers.#.mlp.gate_proj.weight", 'F', 'H'},
+					 {"model.layers.#.mlp.up_proj.weight", 'F', 'H'},
+					 {"model.layers.#.mlp.gate_proj.bias", 'F', 0},
+					 {"model.layers.#.mlp.up_proj.bias", 'F', 0},
+					 {"model.layers.#.mlp.down_proj.weight", 'H', 'F'},
+					 {"model.layers.#.mlp.down_proj.bias", 'H', 0},
+					 {NULL, 0, 0}};
+/* c_fc2 is the gate, c_fc its factor */
+static const struct line btlm[] = {{"transformer.h.#.ln_1.weight", 'H', 0},
+				   {"transformer.h.#.ln_1.bias", 'H', 0},
+				   {"transformer.h.#.attn.c_attn.weight", '3', 'H'},
+				   {"transformer.h.#.attn.c_attn.bias", '3', 0},
+				   {"transformer.h.#.attn.c_proj.weight", 'H', 'H'},
+				   {"transformer.h.#.attn.c_proj.bias", 'H', 0},
+				   {"transformer.h.#.ln_2.weight", 'H', 0},
+				   {"transformer.h.#.ln_2.bias", 'H', 0},
+				   {"transformer.h.#.mlp.c_fc2.weight", 'F', 'H'},
+				   {"transformer.h.#.mlp.c_fc.weight", 'F', 'H'},
+				   {"transformer.h.#.mlp.c_fc2.bias", 'F', 0},
+				   {"transformer.h.#.mlp.c_fc.bias", 'F', 0},
+				   {"transformer.h.#.mlp.c_proj.weight", 'H', 'F'},
+				   {"transformer.h.#.mlp.c_proj.bias", 'H', 0},
+				   {NULL, 0, 0}};
 /* before the layers one, behind them the rest; the output layer last */
 static const struct {
 	struct line first, rest[4];
@@ -82,6 +115,11 @@ static const struct {
 	[DECODER_LLAMA] = {{"model.embed_tokens.weight", 'V', 'H'},
 			   {{"model.norm.weight", 'H', 0}, {"lm_head.weight", 'V', 'H'}},
 			   llama},
+	[DECODER_BTLM] = {{"transformer.wte.weight", 'V', 'H'},
+			  {{"transformer.ln_f.weight", 'H', 0},
+			   {"transformer.ln_f.bias", 'H', 0},
+			   {"lm_head.weight", 'V', 'H'}},
+			  btlm},
 };
 
 /* behind the first one, where there is a norm of the embeddings */
@@ -91,7 +129,14 @@ static const struct line embed_norm[][2] = {
 	[DECODER_NEOX] = {{"gpt_neox.word_embeddings_layernorm.weight", 'H', 0},
 			  {"gpt_neox.word_embeddings_layernorm.bias", 'H', 0}},
 	[DECODER_LLAMA] = {{"model.word_embeddings_layernorm.weight", 'H', 0}, {NULL, 0, 0}},
+	[DECODER_BTLM] = {{"transformer.word_embeddings_layernorm.weight", 'H', 0},
+			  {"transformer.word_embeddings_layernorm.bias", 'H', 0}},
 };
+
+static const struct line *layer_lines(const struct decoder_cfg *c)
+{
+	return c->family == DECODER_LLAMA && c->ffn_bias ? llama_bias : families[c->family].layer;
+}
 
 static uint32_t embed_lines(const struct decoder_cfg *c)
 {
@@ -118,7 +163,7 @@ static uint32_t lines_of(const struct decoder_cfg *c)
 {
 	uint32_t n = 0;
 
-	while (families[c->family].layer[n].name)
+	while (layer_lines(c)[n].name)
 		n++;
 	return n;
 }
@@ -135,7 +180,7 @@ static const struct line *line_of(const struct decoder_cfg *c, uint32_t i, uint3
 		return &embed_norm[c->family][i - 1];
 	i -= more;
 	*layer = (i - 1) / n;
-	return *layer < c->layers ? &families[c->family].layer[(i - 1) % n]
+	return *layer < c->layers ? &layer_lines(c)[(i - 1) % n]
 				  : &families[c->family].rest[i - 1 - n * c->layers];
 }
 
@@ -184,9 +229,9 @@ static int ends(const char *name, const char *tail)
 
 void decoder_init(const struct decoder_cfg *c, uint64_t seed, float *params)
 {
-	static const char *const adding[] = {"out_proj.weight", "fc_out.weight",
-					     "dense.weight",	"4h_to_h.weight",
-					     "o_proj.weight",	"down_proj.weight"};
+	static const char *const adding[] = {"out_proj.weight", "fc_out.weight", "dense.weight",
+					     "4h_to_h.weight",	"o_proj.weight", "down_proj.weight",
+					     "c_proj.weight"};
 
 	for (uint32_t i = 0; i < decoder_ntensors(c); i++) {
 		struct decoder_tensor t = decoder_tensor(c, i);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * GPT-J, GPT-NeoX and LLaMA in plain fp32, for a reader and for comparison: every part a pair of
+ * GPT-J, GPT-NeoX, LLaMA and BTLM in plain fp32, for a reader and for comparison: every part a pair of
  * forward and backward, one sequence of S tokens after the other, OpenBLAS for the matrix products
  * and loops for the rest. Arrays are row-major, a row is a token, matrices are [out][in]; what a
  * block computes is in the header. Nothing of the trainer's arithmetic is shared with it.
@@ -21,7 +21,7 @@ struct weights {
 	/* [QW][H], QW = H + 2 KV; GPT-J's and LLaMA's three matrices lie one behind the other */
 	float *qkv, *qkv_b;
 	float *proj, *proj_b; /* [H][H] */
-	float *fc, *fc_b;     /* [F][H]; LLaMA [2 F][H]: gate, then up */
+	float *fc, *fc_b;     /* [F][H]; with a gate [2 F][H]: gate, then up */
 	float *fc2, *fc2_b;   /* [H][F] */
 };
 
@@ -39,7 +39,7 @@ struct kept {
 	float *o;		  /* [S][H] heads side by side */
 	float *y;		  /* [S][H] what norm 2 reads */
 	float *c, *rstd2, *mean2;
-	float *u; /* [S][FW] what the activation reads; FW = F, LLaMA 2 F */
+	float *u; /* [S][FW] what the activation reads; FW = F, with a gate 2 F */
 	float *f; /* [S][F] its output */
 };
 
@@ -70,7 +70,8 @@ static float *named(const struct decoder_cfg *c, float *flat, const char *name)
 /* a block's part, under the layer's prefix */
 static float *part(const struct decoder_cfg *c, float *flat, uint32_t layer, const char *what)
 {
-	static const char *const prefix[] = {"transformer.h", "gpt_neox.layers", "model.layers"};
+	static const char *const prefix[] = {"transformer.h", "gpt_neox.layers", "model.layers",
+					     "transformer.h"};
 	char name[64];
 
 	snprintf(name, sizeof(name), "%s.%u.%s", prefix[c->family], layer, what);
@@ -97,7 +98,24 @@ static struct weights weights_of(const struct decoder_cfg *c, float *w, uint32_t
 			.qkv = part(c, w, l, "self_attn.q_proj.weight"),
 			.proj = part(c, w, l, "self_attn.o_proj.weight"),
 			.fc = part(c, w, l, "mlp.gate_proj.weight"),
+			.fc_b = part(c, w, l, "mlp.gate_proj.bias"),
 			.fc2 = part(c, w, l, "mlp.down_proj.weight"),
+			.fc2_b = part(c, w, l, "mlp.down_proj.bias"),
+		};
+	if (c->family == DECODER_BTLM)
+		return (struct weights){
+			.n1_g = part(c, w, l, "ln_1.weight"),
+			.n1_b = part(c, w, l, "ln_1.bias"),
+			.n2_g = part(c, w, l, "ln_2.weight"),
+			.n2_b = part(c, w, l, "ln_2.bias"),
+			.qkv = part(c, w, l, "attn.c_attn.weight"),
+			.qkv_b = part(c, w, l, "attn.c_attn.bias"),
+			.proj = part(c, w, l, "attn.c_proj.weight"),
+			.proj_b = part(c, w, l, "attn.c_proj.bias"),
+			.fc = part(c, w, l, "mlp.c_fc2.weight"),
+			.fc_b = part(c, w, l, "mlp.c_fc2.bias"),
+			.fc2 = part(c, w, l, "mlp.c_proj.weight"),
+			.fc2_b = part(c, w, l, "mlp.c_proj.bias"),
 		};
 	return (struct weights){
 		.n1_g = part(c, w, l, "input_layernorm.weight"),
@@ -117,7 +135,7 @@ static struct weights weights_of(const struct decoder_cfg *c, float *w, uint32_t
 
 static struct ends ends_of(const struct decoder_cfg *c, float *w)
 {
-	static const char *const trunk[] = {"transformer", "gpt_neox", "model"};
+	static const char *const trunk[] = {"transformer", "gpt_neox", "model", "transformer"};
 	char name[64];
 	struct ends e;
 
@@ -605,8 +623,8 @@ double decoder_loss(const struct decoder_cfg *c, const float *params, const uint
 			.d = c->hidden / c->heads,
 			.group = c->heads / kv,
 			.qw = c->hidden + 2 * (c->hidden / c->heads * kv),
-			.gated = c->family == DECODER_LLAMA,
-			.serial = c->family == DECODER_LLAMA ||
+			.gated = c->family == DECODER_LLAMA || c->family == DECODER_BTLM,
+			.serial = c->family == DECODER_LLAMA || c->family == DECODER_BTLM ||
 				  (c->family == DECODER_NEOX && c->serial)};
 	double loss = NAN;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The plain fp32 reference of GPT-J, GPT-NeoX and LLaMA, see decoder_ref.c. */
+/* The plain fp32 reference of GPT-J, GPT-NeoX, LLaMA and BTLM, see decoder_ref.c. */
 #ifndef WSE_REF_DECODER_REF_H
 #define WSE_REF_DECODER_REF_H
 
@@ -13,9 +13,12 @@
  *                                      serial: as LLaMA             y + F(n2 y)
  * FFN         fc2(act(fc1 c))          as GPT-J                     down(silu(gate c) up(c))
  * rotary      neighbours: 2i, 2i + 1   halves: i, i + rotary / 2    as NeoX
- * biases      FFN, output layer        all layers but the output    none
+ * biases      FFN, output layer        all layers but the output    none; those of the FFN
+ *
+ * BTLM (and Jais): layer norm, LLaMA's block and FFN, biases in all layers but the output, no
+ * rotary part.
  */
-enum decoder_family { DECODER_GPTJ, DECODER_NEOX, DECODER_LLAMA };
+enum decoder_family { DECODER_GPTJ, DECODER_NEOX, DECODER_LLAMA, DECODER_BTLM };
 enum decoder_act { DECODER_GELU, /* by erf */ DECODER_GELU_TANH, DECODER_RELU, DECODER_SILU };
 
 struct decoder_cfg {
@@ -41,6 +44,7 @@ struct decoder_cfg {
 	int serial; /* of NeoX: use_parallel_residual false */
 	int tied;   /* the output layer's weight is that of the embedding */
 	int embed_norm; /* a norm, as the others are, between the embeddings and the first block */
+	int ffn_bias; /* of LLaMA: mlp_bias */
 	int alibi;  /* scores of a head fall by its slope with each token between; no rotary part */
 };
 

@@ -105,8 +105,11 @@ static void attended(const struct exact *e, double *qkv, double *o)
 
 				for (uint32_t f = 0; f < d; f++)
 					s += q[f] * k[f];
-				sum += p[u] = exp(m->score_scale != 0 ? s * m->score_scale
-								      : s / sqrt(d));
+				s *= m->score_scale != 0 ? m->score_scale : 1 / sqrt(d);
+				/* heads are a power of two */
+				if (m->alibi)
+					s -= pow(2, -8.0 * (a + 1) / m->heads) * (t - u);
+				sum += p[u] = exp(s);
 			}
 			for (uint32_t u = 0; u <= t; u++)
 				for (uint32_t f = 0; f < d; f++)

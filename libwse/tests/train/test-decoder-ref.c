@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The reference of GPT-J, GPT-NeoX and LLaMA against an independent forward pass in binary64,
+ * The reference of GPT-J, GPT-NeoX, LLaMA and BTLM against an independent forward pass in binary64,
  * written token by token from the definitions: the loss, and every gradient against central
  * differences. Then what a decoder does not do (look at the future), and what rotary positions do.
  */
@@ -135,6 +135,13 @@ static void project(const struct model *m, const double *a, double *q, double *k
 		affine(v, a, at(m, "transformer.h.#.attn.v_proj.weight"), NULL, h, kv);
 		return;
 	}
+	if (m->c->family == DECODER_BTLM) {
+		affine(all, a, at(m, "transformer.h.#.attn.c_attn.weight"),
+		       at(m, "transformer.h.#.attn.c_attn.bias"), h, 3 * h);
+		for (uint32_t i = 0; i < 3 * h; i++)
+			part[i / h][i % h] = all[i];
+		return;
+	}
 	affine(q, a, at(m, "model.layers.#.self_attn.q_proj.weight"), NULL, h, h);
 	affine(k, a, at(m, "model.layers.#.self_attn.k_proj.weight"), NULL, h, kv);
 	affine(v, a, at(m, "model.layers.#.self_attn.v_proj.weight"), NULL, h, kv);
@@ -178,6 +185,9 @@ static void attend(const struct model *m, double (*a)[MAX_H], double (*y)[MAX_H]
 		else if (c->family == DECODER_NEOX)
 			affine(y[t], o, at(m, "gpt_neox.layers.#.attention.dense.weight"),
 			       at(m, "gpt_neox.layers.#.attention.dense.bias"), h, h);
+		else if (c->family == DECODER_BTLM)
+			affine(y[t], o, at(m, "transformer.h.#.attn.c_proj.weight"),
+			       at(m, "transformer.h.#.attn.c_proj.bias"), h, h);
 		else
 			affine(y[t], o, at(m, "model.layers.#.self_attn.o_proj.weight"), NULL, h,
 			       h);
@@ -191,11 +201,25 @@ static void feed(const struct model *m, const double *a, double *y)
 	double u[MAX_F], g[MAX_F];
 
 	if (m->c->family == DECODER_LLAMA) {
-		affine(g, a, at(m, "model.layers.#.mlp.gate_proj.weight"), NULL, h, f);
-		affine(u, a, at(m, "model.layers.#.mlp.up_proj.weight"), NULL, h, f);
+		affine(g, a, at(m, "model.layers.#.mlp.gate_proj.weight"),
+		       at(m, "model.layers.#.mlp.gate_proj.bias"), h, f);
+		affine(u, a, at(m, "model.layers.#.mlp.up_proj.weight"),
+		       at(m, "model.layers.#.mlp.up_proj.bias"), h, f);
 		for (uint32_t i = 0; i < f; i++)
 			u[i] *= act(m->c->act, g[i]);
-		affine(y, u, at(m, "model.layers.#.mlp.down_proj.weight"), NULL, f, h);
+		affine(y, u, at(m, "model.layers.#.mlp.down_proj.weight"),
+		       at(m, "model.layers.#.mlp.down_proj.bias"), f, h);
+		return;
+	}
+	if (m->c->family == DECODER_BTLM) {
+		affine(g, a, at(m, "transformer.h.#.mlp.c_fc2.weight"),
+		       at(m, "transformer.h.#.mlp.c_fc2.bias"), h, f);
+		affine(u, a, at(m, "transformer.h.#.mlp.c_fc.weight"),
+		       at(m, "transformer.h.#.mlp.c_fc.bias"), h, f);
+		for (uint32_t i = 0; i < f; i++)
+			u[i] *= act(m->c->act, g[i]);
+		affine(y, u, at(m, "transformer.h.#.mlp.c_proj.weight"),
+		       at(m, "transformer.h.#.mlp.c_proj.bias"), f, h);
 		return;
 	}
 	if (m->c->family == DECODER_GPTJ)
@@ -219,7 +243,7 @@ static void feed(const struct model *m, const double *a, double *y)
  */
 static void norm_of(const struct model *m, int which, double *y, const double *x)
 {
-	static const char *const names[3][4][2] = {
+	static const char *const names[4][4][2] = {
 		{{"transformer.h.#.ln_1.weight", "transformer.h.#.ln_1.bias"},
 		 {"transformer.h.#.ln_1.weight", "transformer.h.#.ln_1.bias"},
 		 {"transformer.ln_f.weight", "transformer.ln_f.bias"},
@@ -235,7 +259,12 @@ static void norm_of(const struct model *m, int which, double *y, const double *x
 		{{"model.layers.#.input_layernorm.weight", "no bias"},
 		 {"model.layers.#.post_attention_layernorm.weight", "no bias"},
 		 {"model.norm.weight", "no bias"},
-		 {"model.word_embeddings_layernorm.weight", "no bias"}}};
+		 {"model.word_embeddings_layernorm.weight", "no bias"}},
+		{{"transformer.h.#.ln_1.weight", "transformer.h.#.ln_1.bias"},
+		 {"transformer.h.#.ln_2.weight", "transformer.h.#.ln_2.bias"},
+		 {"transformer.ln_f.weight", "transformer.ln_f.bias"},
+		 {"transformer.word_embeddings_layernorm.weight",
+		  "transformer.word_embeddings_layernorm.bias"}}};
 	const char *const *name = names[m->c->family][which];
 
 	norm(m, y, x, at(m, name[0]), at(m, name[1]));
@@ -246,13 +275,13 @@ static double sequence(const struct decoder_cfg *c, const double *p, const uint3
 		       uint32_t s)
 {
 	static const char *const wte[] = {"transformer.wte.weight", "gpt_neox.embed_in.weight",
-					  "model.embed_tokens.weight"};
+					  "model.embed_tokens.weight", "transformer.wte.weight"};
 	struct model m = {c, p, 0};
 	const double *e = at(&m, wte[c->family]);
 	const double *head =
 		at(&m, c->family == DECODER_NEOX ? "embed_out.weight" : "lm_head.weight");
 	static double x[MAX_S][MAX_H], a[MAX_S][MAX_H], y[MAX_S][MAX_H];
-	int serial = c->family == DECODER_LLAMA || c->serial;
+	int serial = c->family == DECODER_LLAMA || c->family == DECODER_BTLM || c->serial;
 	double z[MAX_H], f[MAX_H], logits[64], loss = 0;
 
 	for (uint32_t t = 0; t < s; t++)
@@ -447,6 +476,14 @@ static void bloom(struct decoder_cfg c)
 	c.act = DECODER_SILU;
 	c.layers = 1;
 	gradients("LLaMA, slopes, a norm behind the embeddings", &c);
+	c.embed_norm = 0;
+	c.ffn_bias = 1;
+	gradients("LLaMA, slopes, biases of the FFN", &c);
+	c.family = DECODER_BTLM;
+	c.layers = 2;
+	gradients("BTLM, 3 heads", &c);
+	c.rotary = 2;
+	ok(decoder_check(&c), "BTLM with rotary positions is refused");
 }
 
 int main(void)
