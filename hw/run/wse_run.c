@@ -264,8 +264,33 @@ static int proceed(struct run *run, const struct options *o, struct wse_core_sta
 	return (int)why;
 }
 
+/*
+ * " (main at product.c:9)"; "" where the program has no symbols. A fault's pc is its instruction's.
+ */
+static const char *place(const struct run *run, uint32_t pc, char *text, size_t size)
+{
+	char at[WSE_LINES_TEXT];
+
+	wse_lines_place(&run->lines, pc, at);
+	snprintf(text, size, *at ? " (%s)" : "", at);
+	return text;
+}
+
+/* what the core waits for, and who would have to move; "" of one that goes on */
+static const char *waits(const struct run *run, const struct options *o, char *text, size_t size)
+{
+	const struct wse_wafer wafer = {run->ops, run->model, o->rows, o->cols};
+	struct wse_waits w;
+
+	wse_find_waits(&wafer, run->core, &w);
+	snprintf(text, size, "%s%s%s%s", *w.what ? ": for " : "", w.what, *w.whom ? "; " : "",
+		 w.whom);
+	return text;
+}
+
 static int execute(struct run *run, const struct options *o, const struct elf32 *elf)
 {
+	char at[WSE_LINES_TEXT + 8], wait[200];
 	struct wse_core_state st;
 	uint64_t cycles, status;
 	int stop = proceed(run, o, &st, &cycles);
@@ -294,9 +319,9 @@ static int execute(struct run *run, const struct options *o, const struct elf32 
 	}
 	if (st.run == WSE_CORE_FAULTED) {
 		fprintf(stderr,
-			"wse-run: %s, pc 0x%08x, %s 0x%08x, core %u,%u, after %" PRIu64
+			"wse-run: %s, pc 0x%08x%s, %s 0x%08x, core %u,%u, after %" PRIu64
 			" instructions%s\n",
-			wse_cause_name(st.fault_cause), st.pc,
+			wse_cause_name(st.fault_cause), st.pc, place(run, st.pc, at, sizeof(at)),
 			st.fault_cause == WSE_CAUSE_ILLEGAL ? "instruction" : "address",
 			st.fault_addr, o->x, o->y, run->retired,
 			elf->rvc ? " (it has compressed instructions: build with "
@@ -304,22 +329,19 @@ static int execute(struct run *run, const struct options *o, const struct elf32 
 				 : "");
 		return EXIT_TRAP;
 	}
+	place(run, st.pc, at, sizeof(at));
+	waits(run, o, wait, sizeof(wait));
 	if (stuck(run, &st, why)) {
-		const struct wse_wafer wafer = {run->ops, run->model, o->rows, o->cols};
-		struct wse_waits w;
-
-		wse_find_waits(&wafer, run->core, &w);
 		fprintf(stderr,
-			"wse-run: the core waits without end, pc 0x%08x, core %u,%u, after %" PRIu64
-			" instructions%s%s%s%s\n",
-			st.pc, o->x, o->y, run->retired, *w.what ? ": for " : "", w.what,
-			*w.whom ? "; " : "", w.whom);
+			"wse-run: the core waits without end, pc 0x%08x%s, core %u,%u, after %" PRIu64
+			" instructions%s\n",
+			st.pc, at, o->x, o->y, run->retired, wait);
 		return EXIT_TRAP;
 	}
 	fprintf(stderr,
 		"wse-run: not ended after %" PRIu64
-		" cycles (--max-cycles), pc 0x%08x, core %u,%u\n",
-		o->max_cycles, st.pc, o->x, o->y);
+		" cycles (--max-cycles), pc 0x%08x%s, core %u,%u%s%s\n",
+		o->max_cycles, st.pc, at, o->x, o->y, *wait ? ", which waits" : "", wait);
 	return EXIT_BUDGET;
 }
 
