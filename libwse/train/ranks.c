@@ -82,14 +82,20 @@ static void quiet(void *ctx, enum wse_log_level level, const char *text)
 static int make_facts(struct wse_session *s, char *text)
 {
 	struct wse_memx_cfg mc = wse_session_memx_cfg(&s->cfg);
-	int n = snprintf(text, FACTS, "release\n%s\nparameters\n%zu\nseed\n%" PRIu64 "\n",
-			 WSE_RELEASE, s->table->params, s->cfg.seed);
+	int ret, n = snprintf(text, FACTS, "release\n%s\nparameters\n%zu\nseed\n%" PRIu64 "\n",
+			      WSE_RELEASE, s->table->params, s->cfg.seed);
 
-	for (uint32_t i = 0; i < s->cfg.nval && s->cfg.data[0]; i++)
-		n += snprintf(text + n, FACTS - (size_t)n,
-			      "held-out set %u\n%s, %" PRIu64 " samples, checksum %016" PRIx64 "\n",
-			      i, s->cfg.val[i].name, s->data.val[i].samples, s->data.val[i].t.sum);
-	return wse_ckpt_facts(&mc, &s->state, text + n, FACTS - (size_t)n);
+	ret = wse_ckpt_facts(&mc, &s->state, text + n, FACTS - (size_t)n);
+	n = (int)strlen(text);
+	/* what is cut out of the text is said by then */
+	for (uint32_t i = 0; i < s->cfg.nval && s->cfg.data[0] && n < FACTS; i++)
+		if (s->cfg.val[i].data[0])
+			n += snprintf(text + n, (size_t)(FACTS - n),
+				      "held-out set %u\n%s%s%" PRIu64
+				      " samples, checksum %016" PRIx64 "\n",
+				      i, s->cfg.val[i].name, s->cfg.val[i].name[0] ? ", " : "",
+				      s->data.val[i].samples, s->data.val[i].t.sum);
+	return ret ? ret : n < FACTS ? 0 : -ENOSPC;
 }
 
 /* one line of a text; *at moves on. "" at its end */
