@@ -42,8 +42,14 @@ struct wse_config {
 	char model_dir[WSE_PATH];
 	char data[WSE_PATH];		/* fit.train_dataloader.data_dir */
 	char tokenizer[WSE_PATH];	/* fit.train_dataloader.tokenizer, "" if none */
-	struct wse_config_val val[WSE_VAL_SETS];	/* [nval] fit.val_dataloader, 1 or more */
+	/* [nval] of fit.val_dataloader, or of validate or validate_all; 1 or more */
+	struct wse_config_val val[WSE_VAL_SETS];
 	uint32_t nval;
+	/*
+	 * ckpt_path of fit or validate, "" if none; ckpt_paths of validate_all: patterns, one a
+	 * line, "": all of model_dir
+	 */
+	char ckpt[4 * WSE_PATH];
 	uint64_t batch, micro_batch;	/* samples; micro_batch 0: auto */
 	/*
 	 * of a sample's loss, the sum over its tokens (loss_scaling batch_size); 0: the mean over
@@ -70,7 +76,8 @@ struct wse_config {
 	/* TensorBoardLogger: folder, in model_dir unless absolute */
 	char tensorboard[WSE_PATH];
 	char ignored[512];		/* keys that make no difference here, ", " between */
-	int forward;			/* to evaluate and to generate: nothing is trained */
+	/* to evaluate and to generate: nothing is trained; 2: for WSE_MODE_EVAL_ALL */
+	int forward;
 	/* of a plan: what training would need and is not available */
 	char unneeded[512];
 };
@@ -88,6 +95,7 @@ struct wse_config_source {
 	 * nothing is read or trained: sections that would be refused for that are named in unneeded
 	 */
 	int plan;
+	int forward;	/* 1: held-out sets are those of validate, if there; 2: of validate_all */
 };
 
 /* -EINVAL when there are faults: all of them, in the order of lines; the first is the sentence */

@@ -10,14 +10,15 @@
 
 #define MAX_BATCH (1u << 24)
 
-/* a list of folders with HDF5 files, one a line */
-static void read_list(struct sections *s, const struct wse_yaml *list, char *to, size_t size)
+/* a list of folders with HDF5 files, or of checkpoints, one a line */
+static void read_list(struct sections *s, const struct wse_yaml *list, const char *what, char *to,
+		      size_t size)
 {
 	size_t n = 0;
 
 	for (const struct wse_yaml *c = list->child; c; c = c->next) {
 		if (c->type != WSE_YAML_SCALAR || strchr(c->text, '\n')) {
-			reader_fail(&s->r, c, "must be the name of a folder");
+			reader_fail(&s->r, c, "must be the name of %s", what);
 			return;
 		}
 		n += (size_t)snprintf(to + n, n < size ? size - n : 0, "%s\n", c->text);
@@ -27,7 +28,7 @@ static void read_list(struct sections *s, const struct wse_yaml *list, char *to,
 		}
 	}
 	if (!n)
-		reader_fail(&s->r, list, "must be a folder or a list of folders");
+		reader_fail(&s->r, list, "must be the name of %s, or a list of such", what);
 }
 
 /*
@@ -43,7 +44,7 @@ static void read_text(struct sections *s, struct wse_yaml *y, char *to, size_t s
 	    (!strcmp(proc->text, "GptHDF5DataProcessor") ||
 	     !strcmp(proc->text, "GptHDF5MapDataProcessor"))) {
 		if (dir && dir->type == WSE_YAML_LIST) {
-			read_list(s, dir, to, size);
+			read_list(s, dir, "a folder", to, size);
 			wse_yaml_use_all(dir);
 		} else {
 			reader_word(&s->r, y, "data_dir", 1, to, size);
@@ -209,13 +210,59 @@ static void read_vals(struct sections *s, struct wse_yaml *from, const char *key
 		read_val(s, NULL, 0);
 }
 
+static int is_null(const struct wse_yaml *y)
+{
+	return y->type == WSE_YAML_SCALAR &&
+	       (!y->text[0] || !strcmp(y->text, "null") || !strcmp(y->text, "~"));
+}
+
+/* where weights come from; null is the initial ones: what fit begins with anyway */
+static void read_ckpt(struct sections *s, struct wse_yaml *from, const char *key, int list)
+{
+	struct wse_yaml *y = reader_want(&s->r, from, key, 0);
+	struct wse_config *c = s->cfg;
+
+	if (!y)
+		return;
+	if (is_null(y) && s->src->forward)
+		reader_fail(&s->r, y,
+			    "is null, the initial weights: name a checkpoint, or leave it out");
+	else if (list && y->type == WSE_YAML_LIST)
+		read_list(s, y, "a checkpoint", c->ckpt, sizeof(c->ckpt));
+	else if (!is_null(y))
+		reader_word(&s->r, from, key, 0, c->ckpt, WSE_PATH);
+	if (list)
+		wse_yaml_use_all(y);
+}
+
 void wse_config_fit(struct sections *s, struct wse_yaml *trainer)
 {
-	struct wse_yaml *fit = reader_map(&s->r, trainer, "fit", 1);
+	struct wse_yaml *fit = reader_map(&s->r, trainer, "fit", 1), *y;
+	int forward = s->src->forward;
 
 	read_train(s, fit);
-	read_vals(s, fit, "val_dataloader");
-	/* fit evaluates on its own val_dataloader */
-	wse_config_ignore(s, trainer, "validate");
-	wse_config_ignore(s, trainer, "validate_all");
+	if (forward == 2) {
+		y = reader_map(&s->r, trainer, "validate_all", 1);
+		reader_want(&s->r, y, "val_dataloaders", 1);
+		read_vals(s, y, "val_dataloaders");
+		read_ckpt(s, y, "ckpt_paths", 1);
+	} else if (forward && wse_yaml_peek(trainer, "validate")) {
+		y = reader_map(&s->r, trainer, "validate", 1);
+		reader_want(&s->r, y, "val_dataloader", 1);
+		read_vals(s, y, "val_dataloader");
+		read_ckpt(s, y, "ckpt_path", 0);
+	} else {
+		read_vals(s, fit, "val_dataloader");
+		if (!forward)
+			read_ckpt(s, fit, "ckpt_path", 0);
+	}
+	/* sections and keys of other modes */
+	if (forward == 2 || (forward && wse_yaml_peek(trainer, "validate")))
+		wse_config_ignore_as(s, fit, "val_dataloader", "val_dataloader of fit");
+	if (forward)
+		wse_config_ignore_as(s, fit, "ckpt_path", "ckpt_path of fit");
+	if (forward != 1)
+		wse_config_ignore(s, trainer, "validate");
+	if (forward != 2)
+		wse_config_ignore(s, trainer, "validate_all");
 }

@@ -14,7 +14,7 @@
 static const char usage[] =
 	"usage: wse-train --params FILE.yaml [options]\n"
 	"       wse-train --tokenize TEXT --tokenizer DIR --out FILE.bin\n"
-	"  --mode M             train_and_eval (default), train, eval, generate\n"
+	"  --mode M             train_and_eval (default), train, eval, eval_all, generate\n"
 	"  --num_wse N          number of wafers (default: the file's num_csx, or 1); also --num_csx\n"
 	"  --devices URI,...    accel:N | sim:rtl,rows=4,cols=4 | sim:func,rows=4,cols=4\n"
 	"                       (with --plan also plan:cs2, plan:rows=R,cols=C,lanes=L,link=B,ghz=F)\n"
@@ -370,10 +370,11 @@ int read_prompt(struct args *a)
 
 int set_mode(const char *name, enum wse_mode *mode)
 {
-	static const char *const names[] = {"train", "eval", "train_and_eval", "generate"};
+	static const char *const names[] = {"train",	"eval", "train_and_eval",
+					    "generate", "",	"eval_all"};
 
 	*mode = WSE_MODE_TRAIN_AND_EVAL;
-	for (unsigned int i = 0; name && i < 4; i++)
+	for (unsigned int i = 0; name && *name && i < 6; i++)
 		if (!strcmp(name, names[i])) {
 			*mode = (enum wse_mode)i;
 			return 0;
@@ -381,11 +382,16 @@ int set_mode(const char *name, enum wse_mode *mode)
 	return name ? -EINVAL : 0;
 }
 
+int is_forward(enum wse_mode mode)
+{
+	return mode == WSE_MODE_EVAL || mode == WSE_MODE_EVAL_ALL || mode == WSE_MODE_GENERATE;
+}
+
 int check_args(const struct args *a, enum wse_mode mode)
 {
 	if (a->require && (mode == WSE_MODE_TRAIN || mode == WSE_MODE_GENERATE))
 		return bad_usage("--require needs a held-out loss: --mode train_and_eval or eval");
-	if (a->verify && (mode == WSE_MODE_EVAL || mode == WSE_MODE_GENERATE))
+	if (a->verify && is_forward(mode))
 		return bad_usage("--verify-steps replays training steps: --mode train or "
 				 "train_and_eval");
 	if (a->check && (a->mode || a->verify || a->require || a->model_dir || a->max_steps))

@@ -40,6 +40,8 @@ int read_verify(const char *list, uint64_t *steps, uint32_t *n);
 int read_prompt(struct args *a);
 int set_mode(const char *name, enum wse_mode *mode);
 /* options that contradict each other; 0 or the exit status */
+/* is nothing trained in it? */
+int is_forward(enum wse_mode mode);
 int check_args(const struct args *a, enum wse_mode mode);
 
 #endif

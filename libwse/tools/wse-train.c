@@ -225,7 +225,7 @@ static void plan_line(void *ctx, enum wse_log_level level, const char *text)
 static int plan(struct args *a, struct wse_params *p, enum wse_mode mode, const char *uri,
 		uint32_t n)
 {
-	int forward = mode == WSE_MODE_EVAL || mode == WSE_MODE_GENERATE;
+	int forward = is_forward(mode);
 	struct wse_plan_info info;
 	int ret = wse_params_plan(
 		p, uri, (forward ? WSE_PLAN_FORWARD : 0) | a->ranks << WSE_PLAN_RANKS_SHIFT,
@@ -297,7 +297,7 @@ static int read_params(const struct args *a, enum wse_mode mode, struct wse_para
 		.prompt_len = a->prompt_len,
 		.prompts = a->nprompts > 1 ? a->prompts : NULL,
 		.plan = a->plan || a->validate,
-		.forward = mode == WSE_MODE_EVAL || mode == WSE_MODE_GENERATE,
+		.forward = mode == WSE_MODE_EVAL_ALL ? 2u : (unsigned int)is_forward(mode),
 	};
 	const char *text;
 	int ret = wse_params_read(p, a->params, &over);
@@ -413,7 +413,7 @@ int main(int argc, char **argv)
 	if (a.tokenize)
 		return tokenize_file(a.tokenize, a.tokenizer, a.out, is_terminal(STDERR_FILENO));
 	if (set_mode(a.mode, &how.mode))
-		return bad_usage("--mode takes train, eval, train_and_eval or generate");
+		return bad_usage("--mode takes train, eval, eval_all, train_and_eval or generate");
 	ret = check_args(&a, how.mode);
 	if (ret)
 		return ret;

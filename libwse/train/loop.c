@@ -74,13 +74,31 @@ static const char *in_dir(struct loop *l, const char *name)
 	return l->path;
 }
 
+static int load(struct loop *l, enum wse_ckpt_load what)
+{
+	int ret;
+
+	wse_logf(&l->log, WSE_LOG_INFO, "| Loading checkpoint %s", l->res->checkpoint);
+	ret = wse_session_load(l->s, l->res->checkpoint, what);
+	return !ret && l->s->ranks ? wse_ranks_load(l->s, l->res->checkpoint, what) : ret;
+}
+
+/* the run's, or the file's of its mode; NULL: none is named */
+static const char *start_from(const struct loop *l)
+{
+	const char *file = l->run->mode == WSE_MODE_GENERATE ? "" : l->run->cfg.ckpt;
+
+	return l->run->checkpoint ? l->run->checkpoint : *file ? file : NULL;
+}
+
 static int resume(struct loop *l, enum wse_ckpt_load what)
 {
-	const char *from = l->run->checkpoint;
+	const char *from = start_from(l);
 	int named = from && strcmp(from, "auto"), ret;
 
 	if (named)
-		snprintf(l->res->checkpoint, sizeof(l->res->checkpoint), "%s", from);
+		snprintf(l->res->checkpoint, sizeof(l->res->checkpoint), "%.*s",
+			 (int)sizeof(l->res->checkpoint) - 1, from);
 	else if (from || what == WSE_CKPT_EVAL)
 		wse_model_dir_last(l->run->cfg.model_dir, ULLONG_MAX, l->res->checkpoint);
 	if (!l->res->checkpoint[0])
@@ -89,10 +107,7 @@ static int resume(struct loop *l, enum wse_ckpt_load what)
 							"%.200s: give --checkpoint_path",
 							l->run->cfg.model_dir)
 					     : 0;
-	wse_logf(&l->log, WSE_LOG_INFO, "| Loading checkpoint %s", l->res->checkpoint);
-	ret = wse_session_load(l->s, l->res->checkpoint, what);
-	if (!ret && l->s->ranks)
-		return wse_ranks_load(l->s, l->res->checkpoint, what);
+	ret = load(l, what);
 	return ret == -EBADMSG && !named
 		       ? wse_model_dir_damaged(l->run->cfg.model_dir, l->res->checkpoint, ret)
 		       : ret;
@@ -235,6 +250,28 @@ static int evaluate(struct loop *l)
 
 	for (uint32_t i = 0; i < l->run->cfg.nval && !ret; i++)
 		ret = evaluate_set(l, i);
+	return ret;
+}
+
+/* each checkpoint on each held-out set; the result is that of the last one */
+static int evaluate_all(struct loop *l)
+{
+	const char *from = l->run->checkpoint ? l->run->checkpoint : l->run->cfg.ckpt;
+	char **paths = NULL;
+	uint32_t n = 0;
+	int ret = wse_model_dir_find(l->run->cfg.model_dir, strcmp(from, "auto") ? from : "",
+				     &paths, &n);
+
+	for (uint32_t i = 0; i < n && !ret; i++) {
+		snprintf(l->res->checkpoint, sizeof(l->res->checkpoint), "%s", paths[i]);
+		ret = load(l, WSE_CKPT_EVAL);
+		ret = ret ? ret : evaluate(l);
+		if (!ret && i + 1 < n && l->ops->stop && l->ops->stop(l->ops->ctx)) {
+			l->res->stopped = 1;
+			break;
+		}
+	}
+	wse_model_dir_free(paths, n);
 	return ret;
 }
 
@@ -614,7 +651,11 @@ static int check_run(const struct wse_run *run)
 	if (run->cfg.unneeded[0])
 		return wse_fail(-ENOTSUP, "read for a plan only: not available are %.300s",
 				run->cfg.unneeded);
-	if (run->cfg.forward && run->mode != WSE_MODE_EVAL && run->mode != WSE_MODE_GENERATE)
+	if ((run->cfg.forward == 2) != (run->mode == WSE_MODE_EVAL_ALL))
+		return wse_fail(-EINVAL, "the mode that evaluates all checkpoints and parameters "
+					 "read with forward 2 go together");
+	if (run->cfg.forward && run->mode != WSE_MODE_EVAL && run->mode != WSE_MODE_GENERATE &&
+	    run->mode != WSE_MODE_EVAL_ALL)
 		return wse_fail(-EINVAL, "the parameters say forward: they are to evaluate and to "
 					 "generate, not to train");
 	if (!run->cfg.data[0] && run->mode != WSE_MODE_GENERATE)
@@ -655,6 +696,8 @@ int wse_run_session(struct wse_session *s, const struct wse_run *run, const stru
 		ret = train(l);
 	} else if (!ret && run->mode == WSE_MODE_CHECK) {
 		ret = wse_check_run(s, run, ops);
+	} else if (!ret && run->mode == WSE_MODE_EVAL_ALL) {
+		ret = evaluate_all(l);
 	} else if (!ret) {
 		ret = resume(l, WSE_CKPT_EVAL);
 		if (!ret && run->mode == WSE_MODE_EVAL)

@@ -16,6 +16,13 @@ int wse_model_dir_open(const char *dir, const struct wse_exec_cfg *log, int *loc
 /* the checkpoint of the highest step below `below`; path [WSE_MODEL_DIR_PATH] "": there is none */
 void wse_model_dir_last(const char *dir, unsigned long long below, char *path);
 /*
+ * Checkpoints by names or patterns of glob(7), one a line, each line's in the order of numbers in
+ * their names; "": all of dir, by step. *paths [*n] and its texts are freed with
+ * wse_model_dir_free(). -ENOENT: a line has none
+ */
+int wse_model_dir_find(const char *dir, const char *patterns, char ***paths, uint32_t *n);
+void wse_model_dir_free(char **paths, uint32_t n);
+/*
  * A run that goes on from the checkpoint `from` (NULL: from none) is to write there: -EEXIST when
  * another one is the last, as the next "auto" would take that one
  */

@@ -69,11 +69,15 @@ static int read_file(struct wse_params *p, const char *path, const struct wse_ov
 	src.prompt_len = over->prompt_len;
 	src.prompts = over->prompts;
 	src.plan = !!over->plan;
+	if (over->forward > 2)
+		return wse_fail(-EINVAL, "forward is %llu: 0, 1 or 2",
+				(unsigned long long)over->forward);
+	src.forward = (int)over->forward;
 	clear(p);
 	ret = wse_config_read_file(path, &src, &p->cfg, &p->faults);
 	if (ret)
 		return ret;
-	p->cfg.forward = over->forward != 0;
+	p->cfg.forward = (int)over->forward;
 	p->ready = 1;
 	note(p, "training would need what is not available", p->cfg.unneeded);
 	note(p, "not used, as it makes no difference here", p->cfg.ignored);

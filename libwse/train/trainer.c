@@ -548,7 +548,7 @@ static int run_on(struct wse_trainer *t, const struct wse_run_shape *how,
 	char rtl[64], wave[WSE_PATH + 128], wave_uri[160];
 	int ret;
 
-	if ((unsigned int)how->mode > WSE_MODE_CHECK)
+	if ((unsigned int)how->mode > WSE_MODE_EVAL_ALL)
 		return wse_fail(-EINVAL, "an unknown enum wse_mode");
 	if (how->nverify > WSE_VERIFY_MAX || (how->nverify && !how->verify))
 		return wse_fail(-EINVAL, "%u steps to verify: at most %d", how->nverify,

@@ -60,7 +60,9 @@ struct wse_override {
 	size_t prompt_len;	 /* 0: up to its first NUL */
 	/*
 	 * 1: trainers evaluate and generate only, without memory for optimizer state and gradients:
-	 * they take the weights of a checkpoint (WSE_CKPT_MODEL, _EVAL), and refuse steps
+	 * they take the weights of a checkpoint (WSE_CKPT_MODEL, _EVAL), and refuse steps. Held-out
+	 * sets and checkpoint are those of the file's validate, where it has one; 2: the same with
+	 * those of validate_all, for WSE_MODE_EVAL_ALL
 	 */
 	uint64_t forward;
 	const char *tokenizer;	 /* as for wse_tokenizer_open(); NULL: the file's */
@@ -359,6 +361,7 @@ enum wse_mode {
 	WSE_MODE_TRAIN_AND_EVAL,
 	WSE_MODE_GENERATE,
 	WSE_MODE_CHECK, /* was another run what it says? See check_from */
+	WSE_MODE_EVAL_ALL, /* each checkpoint of validate_all on each of its sets; forward 2 */
 };
 
 struct wse_progress {
@@ -393,8 +396,8 @@ struct wse_event {
 
 struct wse_run_shape {
 	enum wse_mode mode;
-	/* NULL: none; "auto": the last one in model_dir, if any. A run that does not go on from the
-	 * last one there refuses a model_dir that has some */
+	/* NULL: the file's ckpt_path, if any; "auto": the last one in model_dir, if any. A run that
+	 * does not go on from the last one there refuses a model_dir that has some */
 	const char *checkpoint;
 	/* [nverify] steps (1...) to do again on another device: every bit is compared */
 	const uint64_t *verify;

@@ -114,6 +114,7 @@ WSE_MODE_EVAL = 1
 WSE_MODE_TRAIN_AND_EVAL = 2
 WSE_MODE_GENERATE = 3
 WSE_MODE_CHECK = 4  # was another run what it says? See check_from
+WSE_MODE_EVAL_ALL = 5  # each checkpoint of validate_all on each of its sets; forward 2
 
 # enum wse_event_kind: what the lines of a run say, in numbers
 WSE_EVENT_BEGIN = 0  # step: the one to go on from; samples: held out, of all sets
@@ -619,7 +620,7 @@ class wse_override(Structure):
     model_dir: likewise
     prompt: likewise; bytes as they are
     prompt_len: 0: up to its first NUL
-    forward: 1: trainers evaluate and generate only, without memory for optimizer state and gradients: they take the weights of a checkpoint (WSE_CKPT_MODEL, _EVAL), and refuse steps
+    forward: 1: trainers evaluate and generate only, without memory for optimizer state and gradients: they take the weights of a checkpoint (WSE_CKPT_MODEL, _EVAL), and refuse steps. Held-out sets and checkpoint are those of the file's validate, where it has one; 2: the same with those of validate_all, for WSE_MODE_EVAL_ALL
     tokenizer: as for wse_tokenizer_open(); NULL: the file's
     prompts: several, instead of prompt; one with text NULL is their end
     """
@@ -756,7 +757,7 @@ class wse_event(Structure):
 
 class wse_run_shape(Structure):
     """
-    checkpoint: NULL: none; "auto": the last one in model_dir, if any. A run that does not go on from the last one there refuses a model_dir that has some
+    checkpoint: NULL: the file's ckpt_path, if any; "auto": the last one in model_dir, if any. A run that does not go on from the last one there refuses a model_dir that has some
     verify: [nverify] steps (1...) to do again on another device: every bit is compared
     nverify: at most WSE_VERIFY_MAX
     verify_uri: that device; NULL: sim:rtl of the same shape

@@ -72,14 +72,21 @@ class Params(Handle):
         prompt: Union[str, bytes, None] = None,
         tokenizer: Optional[Path] = None,
         plan: bool = False,
+        forward: int = 0,
     ) -> None:
         """A file, with what overrides it; sets: {"loop.max_steps": 5}, or a list of
-        "KEY.PATH=VALUE"."""
+        "KEY.PATH=VALUE". forward 1: to evaluate and to generate only; 2: for run("eval_all")."""
         self._create(())
         said = prompt.encode() if isinstance(prompt, str) else prompt
         over = fill(
             _abi.wse_override,
-            {"data": data, "model_dir": model_dir, "tokenizer": tokenizer, "plan": int(plan)},
+            {
+                "data": data,
+                "model_dir": model_dir,
+                "tokenizer": tokenizer,
+                "plan": int(plan),
+                "forward": forward,
+            },
         )
         words = [
             text(s)

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """
-The Model Zoo's two commands on a parameter file, for those who expect them of Python; wse-train(1)
+The Model Zoo's commands on a parameter file, for those who expect them of Python; wse-train(1)
 has more.
 
     python3 -m wse.zoo fit PARAMS.yaml          train, with evaluations and checkpoints
     python3 -m wse.zoo validate PARAMS.yaml     the held-out loss of a checkpoint
+    python3 -m wse.zoo validate_all PARAMS.yaml of all checkpoints of validate_all
 """
 import argparse
 import logging
@@ -13,7 +14,8 @@ from typing import List, Optional
 
 from . import Error, Interrupted, Params, ParamsError, Trainer
 
-MODES = {"fit": "train_and_eval", "validate": "eval"}
+MODES = {"fit": "train_and_eval", "validate": "eval", "validate_all": "eval_all"}
+FORWARD = {"fit": 0, "validate": 1, "validate_all": 2}
 
 
 def _arguments(argv: Optional[List[str]]) -> argparse.Namespace:
@@ -76,7 +78,13 @@ def main(argv: Optional[List[str]] = None) -> int:
     a = _arguments(argv)
     sets = a.set + ([f"loop.max_steps={a.max_steps}"] if a.max_steps is not None else [])
     try:
-        with Params(a.params, sets=sets, data=a.data, model_dir=a.model_dir) as params:
+        with Params(
+            a.params,
+            sets=sets,
+            data=a.data,
+            model_dir=a.model_dir,
+            forward=FORWARD[a.command],
+        ) as params:
             for note in params.notes:
                 print(f"note: {note}", file=sys.stderr)
             with Trainer(

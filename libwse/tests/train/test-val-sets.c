@@ -85,6 +85,7 @@ struct job {
 	int odd_rank; /* has `odd` for its list */
 	const char *odd;
 	uint32_t eval_steps;
+	const char *also;
 	struct wse_run_result res[RANKS_MAX];
 	char why[1024]; /* of rank 0 */
 	struct watch w[RANKS_MAX];
@@ -95,15 +96,18 @@ static void *one_rank(void *arg)
 	struct rank *me = arg;
 	struct job *j = me->arg;
 	char list[2000], eval_steps[40];
-	const char *sets[] = {list, j->steps ? j->steps : "loop.max_steps=4",
-			      "loop.eval_frequency=2", "checkpoint.steps=2", eval_steps};
+	const char *sets[] = {list,
+			      j->steps ? j->steps : "loop.max_steps=4",
+			      "loop.eval_frequency=2",
+			      "checkpoint.steps=2",
+			      eval_steps,
+			      j->also};
 
 	snprintf(eval_steps, sizeof(eval_steps), "loop.eval_steps=%u", j->eval_steps);
 	snprintf(list, sizeof(list), "val_dataloader=%s",
 		 j->odd && (int)me->rank == j->odd_rank ? j->odd : j->list);
-	if (me->ranks > 1)
-		j->w[me->rank].link = me->link;
-	me->ret = go(j->name, four, j->devices, sets, 5, j->resume, &j->w[me->rank],
+	j->w[me->rank].link = me->ranks > 1 ? me->link : NULL;
+	me->ret = go(j->name, four, j->devices, sets, 5 + !!j->also, j->resume, &j->w[me->rank],
 		     &j->res[me->rank]);
 	snprintf(me->why, sizeof(me->why), "%s", wse_error());
 	return NULL;
@@ -180,6 +184,8 @@ static void make_sets(void)
 	snprintf(three, sizeof(three), "[%s, %s, %s]", one_of[0], one_of[1], one_of[2]);
 }
 
+static void validated(const struct losses *all);
+
 static void runs(void)
 {
 	struct job first = {.name = "first", .list = three, .devices = 1};
@@ -214,6 +220,7 @@ static void runs(void)
 		if (system(cmd))
 			printf("# %s\n", cmd);
 	}
+	validated(&all);
 }
 
 static void resumed(void)
@@ -221,6 +228,8 @@ static void resumed(void)
 	struct job j = {.name = "parts", .list = three, .devices = 1, .steps = "loop.max_steps=2"};
 	struct losses once, l;
 	struct job whole = {.name = "whole", .list = three, .devices = 1};
+	struct rank r[RANKS_MAX];
+	char path[300];
 	int bad = losses_of(1, &whole, &once);
 
 	bad |= losses_of(1, &j, &l);
@@ -236,6 +245,15 @@ static void resumed(void)
 	ok(!bad && j.res[0].steps == 5 && l.n == once.n + 1 && l.at[2][5] > 0.0 &&
 		   isnan(l.at[0][5]),
 	   "it goes on with other sets, for what is cut out is the same");
+	snprintf(path, sizeof(path), "fit.ckpt_path=%s/parts/checkpoint_5.safetensors", dir);
+	j.resume = 0;
+	j.also = path;
+	j.steps = "loop.max_steps=6";
+	j.w[0].listen = "Loading checkpoint";
+	j.w[0].verify = 6;
+	on_ranks(1, one_rank, &j, r);
+	ok(!r[0].ret && j.res[0].steps == 6 && strstr(j.w[0].said, "checkpoint_5"),
+	   "fit.ckpt_path is where a run begins %s", r[0].ret ? r[0].why : "");
 }
 
 /* what the lines of an evaluation say, in words and in numbers */
@@ -290,6 +308,181 @@ static void odd_rank(void)
 	   "a rank with another held-out text: %s", r[0].why);
 }
 
+/* ---- checkpoints of a run, evaluated ---- */
+
+static char evals[8000]; /* lines of them, and which checkpoints were loaded */
+
+static void eval_line(void *ctx, enum wse_log_level level, const char *text)
+{
+	size_t n = strlen(evals);
+
+	(void)ctx;
+	(void)level;
+	if (!strncmp(text, "| Eval", 6) || !strncmp(text, "| Loading", 9))
+		snprintf(evals + n, sizeof(evals) - n, "%s\n", text);
+}
+
+/* which lines there are, each once */
+static int line_of(uint64_t step, const char *set, double loss)
+{
+	char want[200], *at;
+
+	snprintf(want, sizeof(want), "GlobalStep=%llu%s%s, Loss=%.5f, ", (unsigned long long)step,
+		 *set ? ", Set=" : "", set, loss);
+	at = strstr(evals, want);
+	return at && !strstr(at + 1, want);
+}
+
+struct asked {
+	const char *section; /* "trainer.validate=..." */
+	int forward;
+	enum wse_mode mode;
+	const char *checkpoint;
+	struct wse_faults f;
+	struct wse_run run;
+	struct wse_run_result res;
+	uint32_t ranks;
+	int ret[RANKS_MAX];
+};
+
+static void *ask(void *arg)
+{
+	struct rank *me = arg;
+	struct asked *a = me->arg;
+	struct wse_run_ops ops = {.line = eval_line};
+	struct wse_run run = a->run;
+	struct wse_run_result res;
+
+	if (me->ranks > 1)
+		me->ret = wse_hosts_open(me->link, &run.hosts);
+	me->ret = me->ret ? me->ret : wse_run(&run, &ops, me->rank ? &res : &a->res);
+	snprintf(me->why, sizeof(me->why), "%s", wse_error());
+	return NULL;
+}
+
+/* 0, or an error that is wse_error() or in f */
+static int evaluate(struct asked *a, const char *name, char why[1024])
+{
+	const char *sets[] = {a->section, "val_dataloader=[{data_dir: /nowhere}, {}]"};
+	struct wse_config_source src = {.name = "f.yaml",
+					.text = yaml,
+					.size = strlen(yaml),
+					.sets = sets,
+					.nsets = 2,
+					.forward = a->forward};
+	struct rank r[RANKS_MAX] = {0};
+	int ret = wse_config_read(&src, &a->run.cfg, &a->f);
+
+	evals[0] = 0;
+	snprintf(why, 1024, "%s", ret ? wse_error() : "");
+	if (ret)
+		return ret;
+	a->run.cfg.forward = a->forward;
+	snprintf(a->run.cfg.data, WSE_PATH, "%s/text", dir);
+	snprintf(a->run.cfg.model_dir, WSE_PATH, "%s/%s", dir, name);
+	a->run.mode = a->mode;
+	a->run.uris = four;
+	a->run.nuris = 1;
+	a->run.checkpoint = a->checkpoint;
+	on_ranks(a->ranks ? a->ranks : 1, ask, a, r);
+	for (uint32_t i = 0; i < a->ranks && !ret; i++)
+		ret = r[i].ret;
+	ret = r[0].ret ? r[0].ret : ret;
+	memcpy(why, r[0].why, sizeof(r[0].why));
+	return ret;
+}
+
+static void validated(const struct losses *all)
+{
+	static struct asked a;
+	static char section[2000];
+	char why[1024], cmd[700];
+	int ret;
+
+	/* validate has sets and checkpoint of its own: fit's, which is not there, is not read */
+	a = (struct asked){.section = section, .forward = 1, .mode = WSE_MODE_EVAL};
+	snprintf(
+		section, sizeof(section),
+		"trainer.validate={val_dataloader: %s, ckpt_path: %s/first/checkpoint_2.safetensors}",
+		one_of[0], dir);
+	ret = evaluate(&a, "first", why);
+	ok(!ret && line_of(2, "", all->at[0][2]) && a.res.held_out == all->at[0][2],
+	   "validate: its set, its checkpoint %s", why);
+	a.checkpoint = "auto";
+	ret = evaluate(&a, "first", why);
+	ok(!ret && line_of(4, "", all->at[0][4]), "another checkpoint by the option %s", why);
+	a = (struct asked){.section = section, .forward = 2, .mode = WSE_MODE_EVAL_ALL};
+	for (a.ranks = 1; a.ranks <= 2; a.ranks++) {
+		snprintf(section, sizeof(section), "trainer.validate_all={val_dataloaders: %s}",
+			 three);
+		ret = evaluate(&a, "first", why);
+		ok(!ret && line_of(2, names[0], all->at[0][2]) &&
+			   line_of(2, names[1], all->at[1][2]) &&
+			   line_of(2, names[2], all->at[2][2]) &&
+			   line_of(4, names[0], all->at[0][4]) &&
+			   line_of(4, names[1], all->at[1][4]) &&
+			   line_of(4, names[2], all->at[2][4]) && a.res.held_out == all->at[0][4] &&
+			   strstr(evals, "_2.saf") < strstr(evals, "_4.saf"),
+		   "validate_all, %u ranks: all of the folder on each of three sets %s", a.ranks,
+		   why);
+	}
+	a.ranks = 1;
+	/* 10 behind 2, by number */
+	snprintf(cmd, sizeof(cmd),
+		 "cd %s/first && cp checkpoint_2.safetensors a-2.safetensors && "
+		 "cp checkpoint_4.safetensors a-10.safetensors",
+		 dir);
+	snprintf(
+		section, sizeof(section),
+		"trainer.validate_all={val_dataloaders: %s, ckpt_paths: [%s/first/a-*.safetensors, "
+		"%s/first/checkpoint_2.safetensors]}",
+		one_of[1], dir, dir);
+	ret = system(cmd) ? -1 : evaluate(&a, "first", why);
+	ok(!ret && strstr(evals, "a-2.saf") < strstr(evals, "a-10.saf") &&
+		   strstr(evals, "a-10.saf") < strstr(evals, "checkpoint_2.saf") &&
+		   a.res.held_out == all->at[1][2],
+	   "ckpt_paths: a pattern and a name, in their order %s", why);
+	snprintf(section, sizeof(section),
+		 "trainer.validate_all={val_dataloaders: %s, ckpt_paths: \"%s/first/b*\"}",
+		 one_of[1], dir);
+	ret = evaluate(&a, "first", why);
+	ok(ret == -ENOENT && strstr(why, "/first/b*: no file has such a name"), "%s", why);
+	snprintf(section, sizeof(section), "trainer.validate_all={val_dataloaders: {}}");
+	ret = evaluate(&a, "empty", why);
+	ok(ret == -ENOENT && strstr(why, "no checkpoint in"), "%s", why);
+	a.mode = WSE_MODE_EVAL;
+	ret = evaluate(&a, "first", why);
+	ok(ret == -EINVAL && strstr(why, "forward 2 go together"), "%s", why);
+}
+
+static void not_validated(const char *section, int forward, const char *says)
+{
+	static struct asked a;
+	char why[1024];
+	int ret;
+
+	a = (struct asked){.section = section, .forward = forward, .mode = WSE_MODE_EVAL};
+	ret = evaluate(&a, "first", why);
+	ok(ret == -EINVAL && strstr(why, says), "%s", why);
+}
+
+static void bad_sections(void)
+{
+	not_validated("trainer.validate={ckpt_path: x}", 1, "lacks the key \"val_dataloader\"");
+	not_validated("trainer.validate={val_dataloader: {}, ckpt_path: null}", 1,
+		      "ckpt_path is null, the initial weights");
+	not_validated("trainer.validate={val_dataloader: {}, ckpt_paths: [x]}", 1,
+		      "ckpt_paths is unknown (did you mean ckpt_path?)");
+	not_validated("trainer.validate={val_dataloader: {}, ckpt_path: [x]}", 1, "ckpt_path must");
+	not_validated("trainer.validate={val_dataloader: {}}", 2, "lacks the key \"validate_all\"");
+	not_validated("trainer.validate_all={ckpt_paths: x}", 2,
+		      "lacks the key \"val_dataloaders\"");
+	not_validated("trainer.validate_all={val_dataloaders: {}, ckpt_paths: [{a: 1}]}", 2,
+		      "must be the name of a checkpoint");
+	not_validated("trainer.validate_all={val_dataloaders: {}, ckpt_paths: []}", 2,
+		      "or a list of such");
+}
+
 int main(void)
 {
 	int ret;
@@ -300,6 +493,7 @@ int main(void)
 		return ret < 0;
 	make_sets();
 	runs();
+	bad_sections();
 	resumed();
 	told();
 	odd_rank();
