@@ -32,17 +32,23 @@ static int by_number(const void *a, const void *b)
 }
 
 int wse_rows_make(struct wse_rows *r, const uint32_t *of, const float *dx, uint32_t tokens,
-		  uint32_t width)
+		  uint32_t reads, uint32_t width)
 {
-	uint64_t *key = malloc((tokens + 1ul) * sizeof(*key)); /* row, token */
-	int ret = key ? alloc(r, tokens, width) : -ENOMEM;
+	size_t n = (size_t)tokens * reads;
+	uint64_t *key = malloc((n + 1) * sizeof(*key)); /* row, read of a token */
+	uint32_t rows = 0;
+	int ret = key ? 0 : -ENOMEM;
 
-	for (uint32_t t = 0; t < tokens && !ret; t++)
-		key[t] = (uint64_t)of[t] << 32 | t;
+	for (size_t i = 0; i < n && !ret; i++)
+		key[i] = (uint64_t)of[i] << 32 | i;
 	if (!ret)
-		qsort(key, tokens, sizeof(*key), by_number);
-	for (uint32_t i = 0; i < tokens && !ret; i++) {
-		uint32_t row = (uint32_t)(key[i] >> 32), t = (uint32_t)key[i];
+		qsort(key, n, sizeof(*key), by_number);
+	for (size_t i = 0; i < n && !ret; i++)
+		rows += !i || key[i] >> 32 != key[i - 1] >> 32;
+	ret = ret ? ret : alloc(r, rows, width);
+	for (size_t i = 0; i < n && !ret; i++) {
+		uint32_t row = (uint32_t)(key[i] >> 32), k = (uint32_t)key[i];
+		const float *from = dx + (size_t)(k % reads) * width * tokens + k / reads;
 		float *to;
 
 		if (!r->n || r->row[r->n - 1] != row) {
@@ -51,9 +57,39 @@ int wse_rows_make(struct wse_rows *r, const uint32_t *of, const float *dx, uint3
 		}
 		to = r->data + (size_t)(r->n - 1) * width;
 		for (uint32_t j = 0; j < width; j++)
-			to[j] += dx[(size_t)j * tokens + t];
+			to[j] += from[(size_t)j * tokens];
 	}
 	free(key);
+	return ret;
+}
+
+static int has_bits(const float *row, uint32_t width)
+{
+	static const float none;
+
+	for (uint32_t j = 0; j < width; j++)
+		if (memcmp(&row[j], &none, sizeof(none)))
+			return 1;
+	return 0;
+}
+
+int wse_rows_collect(struct wse_rows *r, float *dense, uint32_t n, uint32_t width)
+{
+	uint32_t rows = 0;
+	int ret;
+
+	for (uint32_t i = 0; i < n; i++)
+		rows += (uint32_t)has_bits(dense + (size_t)i * width, width);
+	ret = alloc(r, rows, width);
+	for (uint32_t i = 0; i < n && !ret; i++) {
+		float *row = dense + (size_t)i * width;
+
+		if (!has_bits(row, width))
+			continue;
+		memcpy(r->data + (size_t)r->n * width, row, width * sizeof(*row));
+		memset(row, 0, width * sizeof(*row));
+		r->row[r->n++] = i;
+	}
 	return ret;
 }
 

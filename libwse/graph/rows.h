@@ -13,11 +13,13 @@ struct wse_rows {
 };
 
 /*
- * Token t, which has column t of dx [width][tokens], read row `of`[t]: the sum of its tokens for
- * each row, from 0 in token order. -ENOMEM
+ * Token t, which has column t of dx [reads][width][tokens], read rows of [t][reads]: the sum for
+ * each row, from 0 in token order, of a token in the order of its reads. -ENOMEM
  */
 int wse_rows_make(struct wse_rows *r, const uint32_t *of, const float *dx, uint32_t tokens,
-		  uint32_t width);
+		  uint32_t reads, uint32_t width);
+/* those of dense [n][width] that have a bit set, which it clears; on -ENOMEM it clears none */
+int wse_rows_collect(struct wse_rows *r, float *dense, uint32_t n, uint32_t width);
 /* a + b of the rows that both have, the others as they are; either may be empty. -ENOMEM */
 int wse_rows_add(struct wse_rows *sum, const struct wse_rows *a, const struct wse_rows *b);
 void wse_rows_fini(struct wse_rows *r);

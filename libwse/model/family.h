@@ -72,19 +72,24 @@ struct wse_model_family {
 	void (*gather)(const struct wse_model *m, const struct wse_graph *g,
 		       const struct wse_input *in, const uint16_t *const *samples,
 		       struct wse_micro_batch *job);
-	/* adds the gradient of one micro-batch's inputs onto grad [tensor][...], in token order */
-	void (*scatter)(const struct wse_model *m, const struct wse_graph *g,
-			const struct wse_micro_batch *job, const uint16_t *const *samples,
-			float *const *grad);
 	/*
-	 * Instead of scatter: the gradient of one micro-batch's inputs as a part of its leaf of the
-	 * tree, so that inputs and outputs live no longer than their micro-batch. leaf [i] is of
-	 * the i-th tensor with WSE_TENSOR_INPUT; at most WSE_LEAVES. gather and leaf are called by
-	 * the devices' threads. -ENOMEM
+	 * The gradient of one micro-batch's inputs as a part of its leaf of the tree, so that
+	 * inputs and outputs live no longer than their micro-batch. leaf [i] is of the i-th tensor
+	 * with WSE_TENSOR_INPUT; at most WSE_LEAVES. gather and leaf are called by the devices'
+	 * threads. -ENOMEM
 	 */
 	int (*leaf)(const struct wse_model *m, const struct wse_graph *g,
 		    const struct wse_micro_batch *job, const uint16_t *const *samples,
 		    const struct wse_leaf *leaf);
+	/*
+	 * Instead of leaf, for callbacks of a user's: adds it onto grad [tensor][...], which is 0,
+	 * in token order; NULL for a tensor without WSE_TENSOR_INPUT. Rows with a bit set are the
+	 * micro-batch's leaf then. gather and scatter are called by the thread that is in a call on
+	 * the session
+	 */
+	void (*scatter)(const struct wse_model *m, const struct wse_graph *g,
+			const struct wse_micro_batch *job, const uint16_t *const *samples,
+			float *const *grad);
 	/*
 	 * optional: where a NaN came from, by a plain forward on the host of token t; a name, NULL:
 	 * nowhere

@@ -96,7 +96,7 @@ int wse_gpt_leaf(const struct wse_model *model, const struct wse_graph *g,
 		for (uint32_t t = 0; t < t_all; t++)
 			of[t] = row_of(m, samples, i == T_WPE, t);
 		if (!leaf[i].grad) {
-			ret = wse_rows_make(leaf[i].rows, of, dx, t_all, h);
+			ret = wse_rows_make(leaf[i].rows, of, dx, t_all, 1, h);
 			continue;
 		}
 		for (uint32_t t = 0; t < t_all; t++) {

@@ -390,10 +390,12 @@ static void mlp_gather(const struct wse_model *model, const struct wse_graph *g,
 
 	for (uint32_t t = 0; t < t_all; t++) {
 		for (uint32_t i = 0; i < win; i++) {
-			const float *row = in[0].f32 + (size_t)samples[t][(int)i - (int)win] * e;
+			size_t at = (size_t)samples[t][(int)i - (int)win] * e;
 
 			for (uint32_t j = 0; j < e; j++)
-				x[((size_t)i * e + j) * t_all + t] = wse_f32_to_bf16(row[j]);
+				x[((size_t)i * e + j) * t_all + t] =
+					in[0].f32 ? wse_f32_to_bf16(in[0].f32[at + j])
+						  : in[0].bf16[at + j];
 		}
 	}
 }
@@ -401,22 +403,22 @@ static void mlp_gather(const struct wse_model *model, const struct wse_graph *g,
 /*
  * dx [window * embed][T] of every token, in token order, window position by position, onto its row
  */
-static void mlp_scatter(const struct wse_model *model, const struct wse_graph *g,
-			const struct wse_micro_batch *job, const uint16_t *const *samples,
-			float *const *grad)
+static int mlp_leaf(const struct wse_model *model, const struct wse_graph *g,
+		    const struct wse_micro_batch *job, const uint16_t *const *samples,
+		    const struct wse_leaf *leaf)
 {
-	uint32_t t_all = wse_graph_tokens(g), win = wse_mlp(model)->window,
-		 e = wse_mlp(model)->embed;
-	const float *dx = wse_span_ptr(job->out[OUT_DX]);
+	uint32_t t_all = wse_graph_tokens(g), win = wse_mlp(model)->window;
+	uint32_t *of = malloc((size_t)t_all * win * sizeof(*of));
+	int ret = of ? 0 : -ENOMEM;
 
-	for (uint32_t t = 0; t < t_all; t++) {
-		for (uint32_t i = 0; i < win; i++) {
-			float *row = grad[0] + (size_t)samples[t][(int)i - (int)win] * e;
-
-			for (uint32_t j = 0; j < e; j++)
-				row[j] += dx[((size_t)i * e + j) * t_all + t];
-		}
-	}
+	for (uint32_t t = 0; t < t_all && !ret; t++)
+		for (uint32_t i = 0; i < win; i++)
+			of[(size_t)t * win + i] = samples[t][(int)i - (int)win];
+	if (!ret)
+		ret = wse_rows_make(leaf[0].rows, of, wse_span_ptr(job->out[OUT_DX]), t_all, win,
+				    wse_mlp(model)->embed);
+	free(of);
+	return ret;
 }
 
 static uint32_t widest(const struct wse_mlp *m)
@@ -499,7 +501,7 @@ const struct wse_model_family wse_family_mlp = {
 	.resize = mlp_resize,
 	.describe = mlp_describe,
 	.gather = mlp_gather,
-	.scatter = mlp_scatter,
+	.leaf = mlp_leaf,
 	.find_nonfinite = mlp_find_nonfinite,
 	.macs = mlp_macs,
 	.modes = sizeof(back_chunks) / sizeof(*back_chunks),

@@ -9,6 +9,16 @@
 
 #include "base/error.h"
 
+enum { ASK_NOTHING, ASK_BEGIN, ASK_DONE };
+
+/* a call of the host's, where the thread that is in start() or wait() makes it */
+struct ask {
+	int what, ret;
+	uint32_t index;
+	float *parked;
+	struct wse_rows *rows;
+};
+
 struct worker {
 	struct wse_swarm *s;
 	struct wse_exec *exec;
@@ -21,6 +31,9 @@ struct worker {
 	struct wse_shared_buf
 		*parked[WSE_EXEC_AHEAD]; /* by index: until the host has added to it */
 	struct wse_failure failure;	 /* of this generation, err 0: none */
+	struct ask ask;			 /* what ASK_NOTHING: none waits */
+	int served;			 /* a begin of this generation was called */
+	struct wse_rows *rows;		 /* [nrows] of the micro-batch that is done */
 };
 
 struct pool_buf {
@@ -45,7 +58,7 @@ struct wse_swarm {
 	 */
 	uint32_t *order, *in;
 	unsigned char *shared;
-	struct wse_row_sum rows[WSE_SWARM_ROWS]; /* [nrows] */
+	struct wse_row_sum *rows; /* [nrows] */
 	uint32_t nrows;
 	struct pool_buf *bufs;
 	int waiting;	   /* no unit of this step was ready yet */
@@ -180,6 +193,64 @@ static int grad_put(void *ctx, uint32_t index, uint32_t unit, struct wse_shared_
 	return put_leaf(s, unit, index, buf);
 }
 
+static int call_host(struct worker *w, const struct ask *a)
+{
+	const struct wse_swarm_host *h = w->s->step.host;
+
+	return a->what == ASK_BEGIN ? h->begin(h->ctx, w->id, a->index)
+				    : h->done(h->ctx, a->index, a->parked, a->rows);
+}
+
+static int ask_host(struct worker *w, struct ask a)
+{
+	struct wse_swarm *s = w->s;
+
+	if (!s->step.host->by_caller)
+		return call_host(w, &a);
+	pthread_mutex_lock(&s->lock);
+	w->ask = a;
+	pthread_cond_broadcast(&s->cond);
+	while (w->ask.what)
+		pthread_cond_wait(&s->cond, &s->lock);
+	a.ret = w->ask.ret;
+	pthread_mutex_unlock(&s->lock);
+	return a.ret;
+}
+
+/* locked, in the thread of start() or wait(): makes a call that a device waits for, or waits */
+static void serve_or_wait(struct wse_swarm *s)
+{
+	for (uint32_t d = 0; d < s->n; d++) {
+		struct worker *w = &s->w[d];
+		int ret;
+
+		if (!w->ask.what)
+			continue;
+		pthread_mutex_unlock(&s->lock);
+		ret = call_host(w, &w->ask);
+		pthread_mutex_lock(&s->lock);
+		w->served |= w->ask.what == ASK_BEGIN;
+		w->ask.ret = ret;
+		w->ask.what = ASK_NOTHING;
+		pthread_cond_broadcast(&s->cond);
+		return;
+	}
+	pthread_cond_wait(&s->cond, &s->lock);
+}
+
+/* the devices have what they begin with: the thread may do other things before it is in wait() */
+static void serve_first(struct wse_swarm *s)
+{
+	pthread_mutex_lock(&s->lock);
+	for (uint32_t d = 0; d < s->n; d++) {
+		const struct worker *w = &s->w[d];
+
+		while (w->n && !w->served && w->begun != w->done)
+			serve_or_wait(s);
+	}
+	pthread_mutex_unlock(&s->lock);
+}
+
 static int begin(void *ctx, uint32_t index)
 {
 	struct worker *w = ctx;
@@ -188,7 +259,7 @@ static int begin(void *ctx, uint32_t index)
 	if (step_failed(w->s))
 		return -ECANCELED;
 	w->parked[index % WSE_EXEC_AHEAD] = NULL;
-	return h ? h->begin(h->ctx, w->id, index) : 0;
+	return h ? ask_host(w, (struct ask){.what = ASK_BEGIN, .index = index}) : 0;
 }
 
 /* the host's part of the gradients, and then they are leaves */
@@ -199,18 +270,20 @@ static int done(void *ctx, uint32_t index)
 	const struct wse_swarm_host *h = s->step.host;
 	struct wse_shared_buf *buf = w->parked[index % WSE_EXEC_AHEAD];
 	int backward = h && s->step.jobs[index].backward, ret;
-	struct wse_rows rows[WSE_SWARM_ROWS] = {0};
 
 	if (!h)
 		return 0;
 	if (backward && h->parked != WSE_NO_UNIT && !buf)
 		return -EPROTO; /* an executor that kept it */
-	ret = h->done(h->ctx, index, buf ? buf->ptr : NULL, backward && h->nrows ? rows : NULL);
+	ret = ask_host(w, (struct ask){.what = ASK_DONE,
+				       .index = index,
+				       .parked = buf ? buf->ptr : NULL,
+				       .rows = backward && h->nrows ? w->rows : NULL});
 	for (uint32_t i = 0; i < h->nrows; i++) {
 		if (ret || !backward)
-			wse_rows_fini(&rows[i]);
+			wse_rows_fini(&w->rows[i]);
 		else
-			ret = wse_row_sum_put(&s->rows[i], index, &rows[i]);
+			ret = wse_row_sum_put(&s->rows[i], index, &w->rows[i]);
 	}
 	w->parked[index % WSE_EXEC_AHEAD] = NULL;
 	if (!ret && buf)
@@ -328,9 +401,12 @@ void wse_swarm_close(struct wse_swarm *s)
 		wse_reduce_fini(&s->reduce[l]);
 	for (uint32_t i = 0; i < s->nrows; i++)
 		wse_row_sum_fini(&s->rows[i]);
+	for (uint32_t i = 0; i < s->n; i++)
+		free(s->w[i].rows);
 	if (s->file)
 		wse_bank_fini(&s->bank);
 	free(s->reduce);
+	free(s->rows);
 	free(s->order);
 	free(s->in);
 	free(s->shared);
@@ -489,6 +565,7 @@ static void hand_out(struct wse_swarm *s)
 		if (!w->alive)
 			continue;
 		w->lent = 0;
+		w->served = 0;
 		w->first = first + (uint32_t)(i * n / alive);
 		w->n = first + (uint32_t)((i + 1) * n / alive) - w->first;
 		w->begun++;
@@ -496,6 +573,28 @@ static void hand_out(struct wse_swarm *s)
 	}
 	pthread_cond_broadcast(&s->cond);
 	pthread_mutex_unlock(&s->lock);
+}
+
+/* for so many tensors, made once for a graph: at first there are none */
+static int make_row_sums(struct wse_swarm *s, uint32_t nrows)
+{
+	if (s->rows)
+		return -EINVAL;
+	s->rows = calloc(nrows, sizeof(*s->rows));
+	for (uint32_t i = 0; i < s->n; i++) {
+		free(s->w[i].rows);
+		s->w[i].rows = calloc(nrows, sizeof(*s->w[i].rows));
+		if (!s->w[i].rows)
+			return -ENOMEM;
+	}
+	while (s->rows && s->nrows < nrows) {
+		int ret = wse_row_sum_init(&s->rows[s->nrows]);
+
+		if (ret)
+			return ret;
+		s->nrows++;
+	}
+	return s->rows ? 0 : -ENOMEM;
 }
 
 /* a reduction for each unit, and for rows, made once for a graph */
@@ -519,14 +618,7 @@ static int make_reductions(struct wse_swarm *s, const struct wse_graph *g, uint3
 					   &s->bank);
 		s->nreduce++;
 	}
-	while (s->nrows < nrows) {
-		int ret = wse_row_sum_init(&s->rows[s->nrows]);
-
-		if (ret)
-			return ret;
-		s->nrows++;
-	}
-	return 0;
+	return s->nrows < nrows ? make_row_sums(s, nrows) : 0;
 }
 
 /*
@@ -598,7 +690,7 @@ int wse_swarm_start(struct wse_swarm *s, const struct wse_swarm_step *step)
 {
 	int ret;
 
-	if (s->in_flight || !step->n || (step->host && step->host->nrows > WSE_SWARM_ROWS))
+	if (s->in_flight || !step->n)
 		return -EINVAL;
 	if (!wse_swarm_alive(s))
 		return -ENODEV;
@@ -617,6 +709,8 @@ int wse_swarm_start(struct wse_swarm *s, const struct wse_swarm_step *step)
 	if (!step->jobs[0].backward)
 		s->ended = 0.0;
 	hand_out(s);
+	if (step->host && step->host->by_caller)
+		serve_first(s);
 	return 0;
 }
 
@@ -630,7 +724,7 @@ static const struct wse_failure *collect(struct wse_swarm *s)
 	pthread_mutex_lock(&s->lock);
 	for (uint32_t d = 0; d < s->n; d++)
 		while (s->w[d].begun != s->w[d].done)
-			pthread_cond_wait(&s->cond, &s->lock);
+			serve_or_wait(s);
 	/* only now, when no worker looks at it any more */
 	for (uint32_t d = 0; d < s->n; d++) {
 		struct worker *w = &s->w[d];
@@ -678,7 +772,7 @@ static int wait_unit(struct wse_swarm *s, uint32_t unit)
 
 	pthread_mutex_lock(&s->lock);
 	while (s->in[unit] < s->step.end - s->step.first && !all_done(s))
-		pthread_cond_wait(&s->cond, &s->lock);
+		serve_or_wait(s);
 	in = s->in[unit] == s->step.end - s->step.first;
 	pthread_mutex_unlock(&s->lock);
 	return in;

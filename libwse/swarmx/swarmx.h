@@ -80,6 +80,9 @@ double wse_swarm_gap(const struct wse_swarm *s);
  * The host may have a part in a micro-batch's gradient: done gets that of unit `parked` to add to
  * before it becomes a leaf of the tree, and fills in rows [nrows], which are summed in a tree of
  * their own. Without a backward pass they are NULL.
+ *
+ * by_caller: begin and done are called by the thread that is in start() or wait(), for what may be
+ * called by no other; devices wait for it.
  */
 struct wse_swarm_host {
 	int (*begin)(void *ctx, uint32_t device, uint32_t index);
@@ -87,9 +90,8 @@ struct wse_swarm_host {
 	void *ctx;
 	uint32_t parked; /* WSE_NO_UNIT: none */
 	uint32_t nrows;
+	int by_caller;
 };
-
-#define WSE_SWARM_ROWS 4
 
 struct wse_swarm_step {
 	const struct wse_graph *graph;
@@ -107,7 +109,7 @@ struct wse_swarm_step {
 	 * of several ranks: this one's devices do [first, end) alone. In wait(), share_unit()
 	 * brings the other ranks' part of a unit's sum into its reduce as soon as all of this
 	 * rank's is there, unit after unit as a backward pass completes them, while the devices go
-	 * on; after all, share() does so for outputs and rows [host.nrows]. NULL: alone
+	 * on; after all, share() does so for losses and rows [host.nrows]. NULL: alone
 	 */
 	int (*share_unit)(void *ctx, struct wse_reduce *reduce, uint32_t unit);
 	int (*share)(void *ctx, struct wse_row_sum *rows, uint32_t nrows);

@@ -207,8 +207,12 @@ int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, con
 		io += g->in[i].bytes;
 	for (uint32_t i = 0; i < g->nout; i++)
 		io += i == g->logits ? 0 : g->out[i].bytes;
-	slots = cfg->model.family->leaf ? (per > 1 ? 2ull : 1ull) * devices : plan->micro_batches;
+	slots = (per > 1 ? 2ull : 1ull) * devices;
 	m->slots = slots * io + g->out[g->logits].bytes + plan->spilled * devices;
+	/* what a model of one's own adds gradients to */
+	for (uint32_t i = 0; i < tab.n && !cfg->model.family->leaf && !forward; i++)
+		if (tab.t[i].flags & WSE_TENSOR_INPUT)
+			m->slots += tab.t[i].count * sizeof(float);
 	if (!strncmp(uri, "sim:func", 8))
 		m->cores = (uint64_t)devices * g->tile.rows * plan->columns * TWIN_CORE;
 	m->rest = PROCESS;

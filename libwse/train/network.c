@@ -61,8 +61,6 @@ static void one_rank(const struct wse_config *cfg, const struct wse_plan *plan,
 		mine += owns ? p->count : 0;
 		image += owns ? bytes : 0;
 	}
-	for (uint32_t i = 0; i < g->nout && !cfg->model.family->leaf; i++)
-		io += i == g->logits ? 0 : wse_align64(g->out[i].bytes);
 	out = mine / 4096 * 8;
 	at_least(&n->out, (struct wse_carried){4 * nodes * (floats - mine), others * image,
 					       others * jobs * io, others * out});

@@ -8,7 +8,7 @@
 
 /* bytes one way */
 struct wse_carried {
-	uint64_t grads, images, losses, squares; /* losses: and outputs that are kept for a step */
+	uint64_t grads, images, losses, squares;
 };
 
 static inline uint64_t wse_carried_sum(const struct wse_carried *c)

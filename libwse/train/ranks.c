@@ -488,21 +488,14 @@ static int share_unit(void *ctx, struct wse_reduce *reduce, uint32_t unit)
 	return wse_exchange_unit(s->ranks->x, reduce, unit);
 }
 
-/* losses of the other ranks' micro-batches, outputs that are kept for the whole step, rows */
+/* losses of the other ranks' micro-batches, and rows */
 static int share(void *ctx, struct wse_row_sum *rows, uint32_t nrows)
 {
 	struct wse_session *s = ctx;
 	struct wse_ranks *r = s->ranks;
-	const struct wse_graph *g = &s->plan.graph;
 	int ret = wse_exchange_all(r->x, s->io.losses, s->plan.tokens * sizeof(float), r->cut);
 
-	if (ret || !s->io.jobs[0].backward)
-		return ret;
-	for (uint32_t i = 0; i < g->nout && !ret && !s->io.per; i++)
-		if (i != g->logits)
-			ret = wse_exchange_all(r->x, s->io.out[i]->ptr,
-					       wse_align64(g->out[i].bytes), r->cut);
-	return ret ? ret : wse_exchange_rows(r->x, rows, nrows);
+	return ret || !s->io.jobs[0].backward ? ret : wse_exchange_rows(r->x, rows, nrows);
 }
 
 int wse_ranks_deal(struct wse_session *s, struct wse_swarm_step *step)

@@ -349,7 +349,7 @@ static int run_jobs(struct wse_session *s, uint32_t n)
 	step.step = wse_session_step(s) + 1;
 	step.unit_ready = unit_ready;
 	wse_session_images(s, &step);
-	wse_slots_gather(&s->io, n);
+	wse_slots_images(&s->io, n);
 	ret = wse_swarm_start(s->swarm, &step);
 	if (ret)
 		return wse_fail_since(before, ret, "%s",
@@ -430,6 +430,9 @@ static const char *find_nonfinite(struct wse_session *s, uint64_t first, uint64_
 	const char *where = NULL;
 
 	for (uint64_t t = first; params && t < end && !where; t++) {
+		/* another micro-batch may have its slot by now */
+		if (t == first || t % s->plan.tokens == 0)
+			wse_slots_gather(&s->io, (uint32_t)(t / s->plan.tokens));
 		where = f->find_nonfinite(&s->cfg.model, s->table, params, &s->plan.graph,
 					  &s->io.jobs[t / s->plan.tokens],
 					  (uint32_t)(t % s->plan.tokens));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Inputs, outputs and losses of micro-batches: in slots, or of a whole step. */
+/* Inputs, outputs and losses of micro-batches, in slots. */
 #include "slots.h"
 
 #include <errno.h>
@@ -44,21 +44,6 @@ static void scales(const struct wse_slots *b, struct wse_micro_batch *job,
 	}
 }
 
-void wse_slots_gather_one(struct wse_slots *b, struct wse_micro_batch *job,
-			  const uint16_t *const *samples)
-{
-	const struct wse_session *s = b->s;
-	const struct wse_graph *g = &s->plan.graph;
-	uint32_t span = s->cfg.model.span, vocab = s->cfg.model.vocab;
-	uint16_t *target = wse_span_ptr(job->in[g->target]);
-
-	for (uint32_t t = 0; t < s->plan.tokens; t++)
-		wse_token_put(target, t, vocab, wse_token(samples[t / span], t % span, vocab));
-	if (g->scale_in != WSE_NO_VALUE)
-		scales(b, job, samples);
-	s->cfg.model.family->gather(&s->cfg.model, g, wse_memx_inputs(s->memx), samples, job);
-}
-
 int wse_slots_counts(const struct wse_slots *b, uint64_t i)
 {
 	const struct wse_session *s = b->s;
@@ -93,46 +78,96 @@ static const uint16_t *const *samples_at(const struct wse_slots *b, uint32_t ind
 	return b->s->samples + (size_t)index * samples_of(b->s);
 }
 
-void wse_slots_gather(struct wse_slots *b, uint32_t n)
+void wse_slots_images(struct wse_slots *b, uint32_t n)
 {
-	for (uint32_t k = 0; k < n; k++) {
+	for (uint32_t k = 0; k < n; k++)
 		b->jobs[k].images = wse_memx_images(b->s->memx);
-		if (!b->per)
-			wse_slots_gather_one(b, &b->jobs[k], samples_at(b, k));
-	}
+}
+
+void wse_slots_gather(struct wse_slots *b, uint32_t index)
+{
+	const struct wse_session *s = b->s;
+	const struct wse_graph *g = &s->plan.graph;
+	struct wse_micro_batch *job = &b->jobs[index];
+	const uint16_t *const *samples = samples_at(b, index);
+	uint32_t span = s->cfg.model.span, vocab = s->cfg.model.vocab;
+	uint16_t *target = wse_span_ptr(job->in[g->target]);
+
+	for (uint32_t t = 0; t < s->plan.tokens; t++)
+		wse_token_put(target, t, vocab, wse_token(samples[t / span], t % span, vocab));
+	if (g->scale_in != WSE_NO_VALUE)
+		scales(b, job, samples);
+	s->cfg.model.family->gather(&s->cfg.model, g, wse_memx_inputs(s->memx), samples, job);
 }
 
 static int begin(void *ctx, uint32_t device, uint32_t index)
 {
 	struct wse_slots *b = ctx;
 
-	if (!b->per)
-		return 0;
 	place(b, &b->jobs[index], (size_t)device * b->per + index % b->per);
-	wse_slots_gather_one(b, &b->jobs[index], samples_at(b, index));
+	wse_slots_gather(b, index);
 	return 0;
 }
 
-static int done(void *ctx, uint32_t index, float *parked, struct wse_rows *rows)
+/* what a family's leaf() makes: rows, or onto the gradient that is parked */
+static int add_leaf(struct wse_slots *b, uint32_t index, float *parked, struct wse_rows *rows)
 {
-	struct wse_slots *b = ctx;
 	const struct wse_session *s = b->s;
 	const struct wse_model *m = &s->cfg.model;
-	const struct wse_micro_batch *job = &b->jobs[index];
 	struct wse_leaf leaf[WSE_LEAVES] = {0};
-	size_t t = s->plan.tokens;
 
-	memcpy(b->losses + index * t, wse_span_ptr(job->out[s->plan.graph.loss]),
-	       t * sizeof(float));
-	if (!b->per || !job->backward)
-		return 0;
 	for (uint32_t i = 0, r = 0; i < b->nleaf; i++) {
 		if (r < b->nrows && b->rowed[r] == b->leaf[i])
 			leaf[i].rows = &rows[r++];
 		else
 			leaf[i].grad = parked;
 	}
-	return m->family->leaf(m, &s->plan.graph, job, samples_at(b, index), leaf);
+	return m->family->leaf(m, &s->plan.graph, &b->jobs[index], samples_at(b, index), leaf);
+}
+
+/* what a callback adds, as rows */
+static int scatter(struct wse_slots *b, uint32_t index, struct wse_rows *rows)
+{
+	const struct wse_session *s = b->s;
+	const struct wse_model *m = &s->cfg.model;
+	int ret = 0;
+
+	m->family->scatter(m, &s->plan.graph, &b->jobs[index], samples_at(b, index), b->grad);
+	for (uint32_t i = 0; i < b->nrows && !ret; i++) {
+		const struct wse_tensor *t = &s->table->t[b->rowed[i]];
+
+		ret = wse_rows_collect(&rows[i], b->grad[b->rowed[i]], t->dim[0], t->dim[1]);
+	}
+	return ret;
+}
+
+static int done(void *ctx, uint32_t index, float *parked, struct wse_rows *rows)
+{
+	struct wse_slots *b = ctx;
+	const struct wse_session *s = b->s;
+	const struct wse_micro_batch *job = &b->jobs[index];
+	size_t t = s->plan.tokens;
+
+	memcpy(b->losses + index * t, wse_span_ptr(job->out[s->plan.graph.loss]),
+	       t * sizeof(float));
+	if (!job->backward)
+		return 0;
+	return b->grad ? scatter(b, index, rows) : add_leaf(b, index, parked, rows);
+}
+
+/* the unit that a tensor is in, its matrix or (*vec 1) one of its vectors; WSE_NO_UNIT: none */
+static uint32_t unit_of(const struct wse_graph *g, uint32_t tensor, int *vec)
+{
+	*vec = 0;
+	for (uint32_t i = 0; i < g->nunits; i++) {
+		if (g->units[i].weight == tensor)
+			return i;
+		for (uint32_t v = 0; v < g->units[i].nvec; v++)
+			*vec |= g->units[i].vec[v].tensor == tensor;
+		if (*vec)
+			return i;
+	}
+	return WSE_NO_UNIT;
 }
 
 /* which tensors the host makes gradients of, and where these go */
@@ -140,24 +175,37 @@ static int find_leaves(struct wse_slots *b)
 {
 	const struct wse_graph *g = &b->s->plan.graph;
 	const struct wse_tensor_table *tab = b->s->table;
-	uint32_t unit;
+	int own = !b->s->cfg.model.family->leaf;
 
+	b->leaf = calloc(tab->n + 1ul, sizeof(*b->leaf));
+	b->rowed = calloc(tab->n + 1ul, sizeof(*b->rowed));
+	b->rows = calloc(tab->n + 1ul, sizeof(*b->rows));
+	b->grad = own ? calloc(tab->n + 1ul, sizeof(*b->grad)) : NULL;
+	if (!b->leaf || !b->rowed || !b->rows || (own && !b->grad))
+		return -ENOMEM;
 	for (uint32_t i = 0; i < tab->n; i++) {
-		if (!(tab->t[i].flags & WSE_TENSOR_INPUT))
+		int vec;
+		uint32_t unit = unit_of(g, i, &vec);
+
+		if (!(tab->t[i].flags & WSE_TENSOR_INPUT) || vec)
 			continue;
-		if (b->nleaf == WSE_LEAVES)
+		if (b->nleaf == WSE_LEAVES && !own)
 			return -EINVAL;
 		b->leaf[b->nleaf++] = i;
-		for (unit = 0; unit < g->nunits && g->units[unit].weight != i; unit++)
-			;
-		if (unit == g->nunits)
+		if (own || unit == WSE_NO_UNIT)
 			b->rowed[b->nrows++] = i;
 		else if (b->host.parked != WSE_NO_UNIT)
 			return -EINVAL; /* one unit waits, not two */
 		else
 			b->host.parked = unit;
+		if (!own || b->s->cfg.forward)
+			continue;
+		b->grad[i] = wse_pages_alloc(tab->t[i].count * sizeof(float));
+		if (!b->grad[i])
+			return -ENOMEM;
 	}
 	b->host.nrows = b->nrows;
+	b->host.by_caller = own;
 	return 0;
 }
 
@@ -165,15 +213,14 @@ int wse_slots_open(struct wse_slots *b, struct wse_session *s, const struct wse_
 		   uint32_t devices, int logits)
 {
 	const struct wse_graph *g = &s->plan.graph;
-	size_t m = s->plan.micro_batches, slots = m;
-	int ret = 0;
+	size_t m = s->plan.micro_batches, slots;
+	int ret;
 
-	*b = (struct wse_slots){.s = s, .host = {begin, done, b, WSE_NO_UNIT, 0}};
-	if (s->cfg.model.family->leaf) {
-		b->per = m < WSE_EXEC_AHEAD ? (uint32_t)m : WSE_EXEC_AHEAD;
-		slots = (size_t)devices * b->per;
-		ret = find_leaves(b);
-	}
+	*b = (struct wse_slots){.s = s,
+				.per = m < WSE_EXEC_AHEAD ? (uint32_t)m : WSE_EXEC_AHEAD,
+				.host = {begin, done, b, WSE_NO_UNIT, 0, 0}};
+	slots = (size_t)devices * b->per;
+	ret = find_leaves(b);
 	for (uint32_t i = 0; i < g->nin && !ret; i++)
 		ret = pool->alloc(pool->ctx, slots * wse_align64(g->in[i].bytes), &b->in[i]);
 	for (uint32_t i = 0; i < g->nout && !ret; i++)
@@ -199,6 +246,12 @@ int wse_slots_open(struct wse_slots *b, struct wse_session *s, const struct wse_
 
 void wse_slots_close(struct wse_slots *b)
 {
+	for (uint32_t i = 0; b->grad && i < b->nrows; i++)
+		free(b->grad[b->rowed[i]]);
+	free(b->grad);
+	free(b->leaf);
+	free(b->rowed);
+	free(b->rows);
 	free(b->jobs);
 	free(b->losses);
 	free(b->sums);
@@ -218,16 +271,16 @@ struct wse_swarm_step wse_slots_step(struct wse_slots *b, uint32_t n)
 
 void wse_slots_scatter(const struct wse_slots *b, float *const *adds)
 {
-	const struct wse_session *s = b->s;
-	const struct wse_model *m = &s->cfg.model;
-
-	for (uint32_t i = 0; i < s->plan.micro_batches && !b->per; i++)
-		m->family->scatter(m, &s->plan.graph, &b->jobs[i], samples_at(b, i), adds);
 	for (uint32_t i = 0; i < b->nrows; i++) {
 		const struct wse_rows *r = b->rows[i];
+		int vec, unit = unit_of(&b->s->plan.graph, b->rowed[i], &vec) != WSE_NO_UNIT;
 
-		for (uint32_t k = 0; k < r->n; k++)
-			memcpy(adds[b->rowed[i]] + (size_t)r->row[k] * r->width,
-			       r->data + (size_t)k * r->width, r->width * sizeof(float));
+		for (uint32_t k = 0; k < r->n; k++) {
+			float *to = adds[b->rowed[i]] + (size_t)r->row[k] * r->width;
+			const float *from = r->data + (size_t)k * r->width;
+
+			for (uint32_t j = 0; j < r->width; j++)
+				to[j] = unit ? to[j] + from[j] : from[j];
+		}
 	}
 }

@@ -66,7 +66,7 @@ static void unit_done(void *ctx, uint32_t unit)
 
 /*
  * The replay has buffers of its own and reads the images of the run, which its device has to see.
- * What was gathered for the whole step is what it gets: a model of one's own is not asked again.
+ * Inputs are gathered anew, from the weights that the step had.
  */
 static int run(struct wse_session *s, struct wse_exec *e, const char *wave, struct replay *r)
 {
@@ -82,8 +82,6 @@ static int run(struct wse_session *s, struct wse_exec *e, const char *wave, stru
 	for (uint32_t i = 0; i < g->nunits && !ret; i++)
 		if (images[i].mask.buf)
 			ret = e->ops->map(e, images[i].mask.buf);
-	for (uint32_t i = 0; i < g->nin && !ret && !r->io.per; i++)
-		memcpy(r->io.in[i]->ptr, s->io.in[i]->ptr, s->io.in[i]->size);
 	if (ret)
 		return ret;
 	for (uint32_t k = 0; k < s->plan.micro_batches; k++) {
@@ -172,16 +170,6 @@ static int compare_unit(struct wse_session *s, const char *uri, const struct rep
 	return ret;
 }
 
-static int compare_output(struct wse_session *s, const char *uri, const struct replay *r,
-			  uint32_t output, uint32_t k)
-{
-	const float *a = wse_span_ptr(s->io.jobs[k].out[output]);
-	const float *b = wse_span_ptr(r->io.jobs[k].out[output]);
-	size_t n = s->plan.graph.out[output].bytes / 4, i = next_difference(a, b, 0, n);
-
-	return i == n ? 0 : differ(s, s->plan.graph.out[output].name, i, uri, a, b, i);
-}
-
 static int compare_losses(struct wse_session *s, const char *uri, const struct replay *r)
 {
 	const float *a = s->io.losses, *b = r->io.losses;
@@ -192,30 +180,42 @@ static int compare_losses(struct wse_session *s, const char *uri, const struct r
 	return i == n ? 0 : differ(s, g->out[g->loss].name, i, uri, a, b, i);
 }
 
-/* the same samples have the same rows */
+/*
+ * The same samples have the same rows, but of a model of one's own: there a row without a bit set
+ * is none, and is compared as 0
+ */
 static int compare_rows(struct wse_session *s, const char *uri, const struct replay *r, uint32_t k)
 {
 	const struct wse_rows *a = s->io.rows[k], *b = r->io.rows[k];
-	size_t n = (size_t)a->n * a->width, i = next_difference(a->data, b->data, 0, n);
+	uint32_t i = 0, j = 0, width = s->table->t[s->io.rowed[k]].dim[1];
+	float *none = calloc(width, sizeof(*none));
+	int ret = none ? 0 : wse_fail(-ENOMEM, "no memory");
 
-	return i == n ? 0
-		      : differ(s, s->table->t[s->io.rowed[k]].name,
-			       (size_t)a->row[i / a->width] * a->width + i % a->width, uri, a->data,
-			       b->data, i);
+	while (!ret && (i < a->n || j < b->n)) {
+		int left = i < a->n && (j == b->n || a->row[i] <= b->row[j]);
+		int right = j < b->n && (i == a->n || b->row[j] <= a->row[i]);
+		const float *x = left ? a->data + (size_t)i * width : none;
+		const float *y = right ? b->data + (size_t)j * width : none;
+		size_t row = left ? a->row[i] : b->row[j], at = next_difference(x, y, 0, width);
+
+		if (at < width)
+			ret = differ(s, s->table->t[s->io.rowed[k]].name, row * width + at, uri, x,
+				     y, at);
+		i += left != 0;
+		j += right != 0;
+	}
+	free(none);
+	return ret;
 }
 
-/* every output, every sum of gradients; outputs in slots are in losses and gradients by now */
+/* every loss, every sum of gradients: what else came out is in these by now */
 static int compare(struct wse_session *s, const char *uri, const struct replay *r)
 {
-	const struct wse_graph *g = &s->plan.graph;
 	int ret = compare_losses(s, uri, r);
 
-	for (uint32_t i = 0; i < g->nout && !s->io.per; i++)
-		for (uint32_t k = 0; k < s->plan.micro_batches && !ret && i != g->logits; k++)
-			ret = compare_output(s, uri, r, i, k);
-	for (uint32_t i = 0; i < s->io.nrows && !ret && s->io.per; i++)
+	for (uint32_t i = 0; i < s->io.nrows && !ret; i++)
 		ret = compare_rows(s, uri, r, i);
-	for (uint32_t i = 0; i < g->nunits && !ret; i++)
+	for (uint32_t i = 0; i < s->plan.graph.nunits && !ret; i++)
 		ret = compare_unit(s, uri, r, i);
 	return ret;
 }

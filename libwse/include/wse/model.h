@@ -123,9 +123,15 @@ struct wse_builder {
 	 * and so on: widths need not divide by all columns of a device.
 	 */
 	int (*graph)(void *ctx, struct wse_graph *g);
-	/* writes the inputs of a micro-batch */
+	/*
+	 * writes the inputs of a micro-batch, a function of b alone: of those of a step it is
+	 * called when a device begins one, in no certain order, and again where one is repeated
+	 */
 	void (*gather)(void *ctx, const struct wse_batch *b);
-	/* adds the gradients of what gather() read, in token order; NULL: there are none */
+	/*
+	 * adds the gradients of what gather() read, in token order, onto 0: those of one
+	 * micro-batch, likewise when it is complete; NULL: there are none
+	 */
 	void (*scatter)(void *ctx, const struct wse_batch *b);
 };
 
@@ -140,8 +146,8 @@ struct wse_model_shape {
 
 /*
  * shape is copied; ops and ctx stay until the model and all trainers that use it are gone.
- * Callbacks are called by the thread that is in a call on params or trainer, and must not call
- * those.
+ * Callbacks are called by the thread that is in a call on params or trainer, so one at a time for
+ * each of those, and must not call them.
  *
  * -EINVAL	a size or a name is missing, out of range, or there twice
  */

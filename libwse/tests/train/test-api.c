@@ -123,6 +123,130 @@ static void test_own(void)
 	wse_trainer_close(d);
 }
 
+/* ---- an embedding that is the output layer's matrix, too ---- */
+
+enum { TIED_B1 = 3, TIED_PARAMS };
+
+static pthread_t caller;
+static int by_others;
+
+static int tied_graph(void *ctx, struct wse_graph *g)
+{
+	uint32_t k = wse_graph_kernels(g), tokens = wse_graph_tokens(g);
+	uint32_t u0, u1, targets, logits, in, dx, x, t, act, deriv, y, dy;
+	struct wse_linear_op l = {.program = k,
+				  .post = WSE_POST_GELU_NEW,
+				  .aux = WSE_NO_VALUE,
+				  .what = "activations"};
+	struct wse_tile tile;
+
+	(void)ctx;
+	wse_graph_tile(g, &tile);
+	u0 = wse_graph_unit(g, W0, EMBED, INPUTS, 1);
+	u1 = wse_graph_unit(g, WTE, VOCAB, EMBED, 1);
+	wse_graph_vec(g, u0, B0, EMBED, 1);
+	wse_graph_vec(g, u1, TIED_B1, VOCAB, 1);
+	wse_graph_classes(g, VOCAB, &targets, &logits);
+	in = wse_graph_in(g, "inputs", (size_t)INPUTS * tokens * 2);
+	dx = wse_graph_out(g, "gradient of the inputs", (size_t)INPUTS * tokens * 4);
+	l.unit = u0;
+	l.x = x = wse_op_in(g, "inputs", in, WSE_TYPE_BF16, WSE_SHAPE_TOKENS, INPUTS / tile.cols);
+	t = wse_op_in(g, "targets", targets, WSE_TYPE_U16, WSE_SHAPE_SHARED, 1);
+	l.vec = wse_op_vec_in(g, u0);
+	act = wse_op_linear(g, &l, &deriv);
+	l = (struct wse_linear_op){.program = k,
+				   .unit = u1,
+				   .x = act,
+				   .vec = wse_op_vec_in(g, u1),
+				   .aux = WSE_NO_VALUE,
+				   .what = "logits"};
+	y = wse_op_linear(g, &l, NULL);
+	wse_op_out(g, logits, y);
+	dy = wse_op_loss(g, k, y, t);
+	wse_op_vec_out(g, u1, wse_op_wgrad(g, k, u1, act, dy, WSE_NO_VALUE, 0));
+	l = (struct wse_linear_op){.program = k,
+				   .unit = u1,
+				   .back = 1,
+				   .x = dy,
+				   .bias = WSE_NO_BIAS,
+				   .post = WSE_POST_MUL,
+				   .aux = deriv,
+				   .what = "gradients"};
+	dy = wse_op_linear(g, &l, NULL);
+	wse_op_vec_out(g, u0, wse_op_wgrad(g, k, u0, x, dy, WSE_NO_VALUE, 0));
+	l.unit = u0;
+	l.x = dy;
+	l.post = WSE_POST_NONE;
+	l.aux = WSE_NO_VALUE;
+	wse_op_out(g, dx, wse_op_linear(g, &l, NULL));
+	return 0;
+}
+
+static void tied_gather(void *ctx, const struct wse_batch *b)
+{
+	by_others += !pthread_equal(pthread_self(), caller);
+	gather(ctx, b);
+}
+
+static void tied_scatter(void *ctx, const struct wse_batch *b)
+{
+	by_others += !pthread_equal(pthread_self(), caller);
+	scatter(ctx, b);
+}
+
+static struct wse_trainer *open_tied(const char *device, uint32_t n, int with_scatter)
+{
+	const struct wse_builder builder = {tied_graph, tied_gather,
+					    with_scatter ? tied_scatter : NULL};
+	static const struct wse_param params[TIED_PARAMS] = {
+		{.name = "wte",
+		 .rows = VOCAB,
+		 .cols = EMBED,
+		 .dev = 0.5f,
+		 .flags = WSE_TENSOR_INPUT},
+		{.name = "w0", .rows = EMBED, .cols = INPUTS, .dev = 0.1f},
+		{.name = "b0", .rows = EMBED},
+		{.name = "b1", .rows = VOCAB}};
+	const struct wse_model_shape shape = {.name = "tied",
+					      .vocab = VOCAB,
+					      .window = WINDOW,
+					      .span = 1,
+					      .nparams = TIED_PARAMS,
+					      .params = params};
+	struct wse_model *m = NULL;
+
+	return wse_model_create(&shape, &builder, NULL, &m) ? NULL : open_model(m, device, n);
+}
+
+static void test_tied(void)
+{
+	struct wse_trainer *t[4] = {open_tied(uri, 1, 1), open_tied(uri, 3, 1),
+				    open_tied("sim:func,rows=2,cols=2", 2, 1),
+				    open_tied(uri, 1, 0)};
+	struct wse_step_result r[4];
+	struct wse_tensor_info x[4];
+	int ret = 0, same = 1, other = 1;
+
+	caller = pthread_self();
+	for (int i = 0; i < 4; i++)
+		ret |= !t[i] || wse_trainer_step(t[i], &r[i]) ||
+		       wse_trainer_tensor(t[i], WTE, &x[i]);
+	for (int i = 1; i < 3 && !ret; i++)
+		same &= !memcmp(&r[0], &r[i], sizeof(r[0])) &&
+			!memcmp(x[0].data, x[i].data, sizeof(float) * VOCAB * EMBED);
+	/* a token of the text, and one that is not in it: AdamW's first step has signs alone */
+	for (uint32_t k = 0; k < EMBED && !ret; k++) {
+		same &= x[0].data['~' * EMBED + k] == x[3].data['~' * EMBED + k];
+		other &= x[0].data['q' * EMBED + k] == x[3].data['q' * EMBED + k];
+	}
+	ok(!ret && same && r[0].norm != r[3].norm,
+	   "a tied model of one's own on 1 and 3 oracles and 2 twins: one step, %.4f", r[0].norm);
+	ok(!ret && !other && !by_others,
+	   "scatter() adds to the rows that were read; callbacks are in the caller's thread");
+	for (int i = 0; i < 4; i++)
+		wse_trainer_close(t[i]);
+}
+
 /* one with data NULL, or one whose samples come in the order of the text */
 static struct wse_trainer *open_in_order(const char *data, uint64_t forward)
 {
@@ -624,6 +748,7 @@ int main(void)
 		return 1;
 	write_text();
 	test_own();
+	test_tied();
 	test_callers_batches();
 	test_checkpoint();
 	test_weights();

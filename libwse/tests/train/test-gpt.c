@@ -273,7 +273,7 @@ static int grads_of(struct wse_session *s, uint32_t n, float *out)
 	struct wse_swarm_step step = wse_slots_step(&s->io, n);
 	int ret;
 
-	wse_slots_gather(&s->io, n);
+	wse_slots_images(&s->io, n);
 	ret = wse_swarm_start(s->swarm, &step);
 	ret = ret ? ret : wse_swarm_wait(s->swarm);
 	if (ret)

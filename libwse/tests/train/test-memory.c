@@ -11,6 +11,7 @@
 #include "ranks.h"
 #include "ref/gpt_shards.h"
 #include "tap.h"
+#include "model/mlp.h"
 #include "train/memory.h"
 #include "train/network.h"
 #include "train/ranks.h"
@@ -45,6 +46,19 @@ static const char mlp[] =
 	"    train_dataloader: {batch_size: 256, micro_batch_size: 64, data_dir: TEXT}\n"
 	"    val_dataloader: {held_out_bytes: 1024}\n";
 
+/* inputs of 4096, so that those of 64 micro-batches and their gradients would take 100 MB */
+static const char broad[] =
+	"trainer:\n"
+	"  init:\n"
+	"    model: {name: mlp, window: 8, embedding_size: 512, hidden_sizes: [64]}\n"
+	"    optimizer: {SGD: {momentum: 0.9}}\n"
+	"    schedulers: [{ConstantLR: {learning_rate: 3.0e-3}}]\n"
+	"    loop: {max_steps: 1, eval_frequency: 0}\n"
+	"    sampling: {bytes: 0}\n"
+	"  fit:\n"
+	"    train_dataloader: {batch_size: 64, micro_batch_size: 64, data_dir: TEXT}\n"
+	"    val_dataloader: {held_out_bytes: 1024}\n";
+
 static char text[] = "/tmp/wse-memory-XXXXXX";
 
 #ifdef __SANITIZE_ADDRESS__
@@ -58,6 +72,7 @@ struct how {
 	uint32_t devices, ranks;
 	const char *weights; /* to evaluate, and not to train; NULL: training */
 	enum wse_memory_files files;
+	int own; /* as a model of one's own has it: dense gradients, the caller's thread */
 };
 
 struct job {
@@ -67,6 +82,7 @@ struct job {
 	struct wse_memory m[RANKS_MAX]; /* as planned */
 	/* bytes out of a rank and into it of the second step, and as planned */
 	uint64_t out[RANKS_MAX], in[RANKS_MAX], planned_out, planned_in;
+	double norm;
 };
 
 static int read_config(const struct how *h, struct wse_config *cfg)
@@ -82,6 +98,31 @@ static int read_config(const struct how *h, struct wse_config *cfg)
 	return wse_config_read(&src, cfg, &faults);
 }
 
+static pthread_t caller;
+static int others; /* calls by another thread */
+
+static void own_gather(const struct wse_model *m, const struct wse_graph *g,
+		       const struct wse_input *in, const uint16_t *const *samples,
+		       struct wse_micro_batch *job)
+{
+	others += !pthread_equal(pthread_self(), caller);
+	wse_family_mlp.gather(m, g, in, samples, job);
+}
+
+static void own_scatter(const struct wse_model *m, const struct wse_graph *g,
+			const struct wse_micro_batch *job, const uint16_t *const *samples,
+			float *const *grad)
+{
+	uint32_t t_all = wse_graph_tokens(g), win = wse_mlp(m)->window, e = wse_mlp(m)->embed;
+	const float *dx = wse_span_ptr(job->out[1]);
+
+	others += !pthread_equal(pthread_self(), caller);
+	for (uint32_t t = 0; t < t_all; t++)
+		for (uint32_t i = 0; i < win * e; i++)
+			grad[0][samples[t][(int)(i / e) - (int)win] * e + i % e] +=
+				dx[(size_t)i * t_all + t];
+}
+
 /* alone: link NULL */
 static int use(struct job *j, struct wse_link *link, uint32_t rank)
 {
@@ -90,12 +131,20 @@ static int use(struct job *j, struct wse_link *link, uint32_t rank)
 	struct wse_hosts *hosts = NULL;
 	struct wse_network n;
 	struct wse_step_result r;
+	struct wse_model_family own = wse_family_mlp;
 	struct wse_config cfg;
 	struct wse_session s;
 	uint64_t samples;
 	double loss;
 	int ret = read_config(h, &cfg);
 
+	if (h->own) {
+		own.leaf = NULL;
+		own.gather = own_gather;
+		own.scatter = own_scatter;
+		cfg.model.family = &own;
+		caller = pthread_self();
+	}
 	cfg.forward = h->weights != NULL;
 	cfg.memory_limit = j->limit;
 	snprintf(cfg.model_dir, sizeof(cfg.model_dir), "/tmp");
@@ -120,6 +169,7 @@ static int use(struct job *j, struct wse_link *link, uint32_t rank)
 		ret = wse_session_compute(&s, &r);
 		ret = ret ? ret : wse_session_commit(&s, &r);
 		ret = ret ? ret : wse_memx_finish(s.memx);
+		j->norm = r.norm;
 		if (hosts)
 			wse_ranks_carried(s.ranks, &j->out[rank], &j->in[rank]);
 		j->out[rank] -= out;
@@ -226,6 +276,50 @@ static double peak(const char *what, const struct how *h, struct wse_memory *pla
 	return (double)use.ru_maxrss * 1024;
 }
 
+/* a step of 64 micro-batches takes the memory of a step of one, also of a model of one's own */
+static void batches(const char *uri)
+{
+	struct how h = {broad, "train_dataloader.batch_size=4096", uri, 1, 1, NULL, WSE_FILES_NONE,
+			0};
+	struct wse_memory m[2];
+	struct rusage of[2];
+	double more;
+	int bad = 0;
+
+	for (h.own = 0; h.own < 2; h.own++) {
+		h.set = "train_dataloader.batch_size=4096";
+		bad = child(&h, 0, 1, &m[1], &of[1]);
+		h.set = NULL;
+		bad |= child(&h, 0, 1, &m[0], &of[0]);
+		more = 1024e-6 * (double)(of[1].ru_maxrss - of[0].ru_maxrss);
+		ok(!bad && more < 64.0 && m[0].slots <= m[1].slots && m[1].slots < 10000000,
+		   "an MLP%s, batch 4096: %.1f MB, %.1f more than batch 64, of it slots %.1f",
+		   h.own ? " by callbacks" : "", 1024e-6 * (double)of[1].ru_maxrss, more,
+		   1e-6 * (double)(m[1].slots - m[0].slots));
+	}
+}
+
+/* callbacks give the bits of the ready-made model, and only the caller's thread makes them */
+static void own_bits(void)
+{
+	struct how h = {broad,
+			"train_dataloader.batch_size=320",
+			"oracle:rows=4,cols=16",
+			2,
+			1,
+			NULL,
+			WSE_FILES_NONE,
+			0};
+	struct job j[2] = {{.how = &h, .steps = 2}, {.how = &h, .steps = 2}};
+	int bad = use(&j[0], NULL, 0);
+
+	others = 0;
+	h.own = 1;
+	bad |= use(&j[1], NULL, 0);
+	ok(!bad && j[0].norm == j[1].norm && j[0].norm > 0.0 && !others,
+	   "callbacks on two devices, the ready-made model: norm %a and %a", j[1].norm, j[0].norm);
+}
+
 /* two depths of one model: what a parameter takes of a session that trains nothing */
 static void forward(const char *type)
 {
@@ -238,7 +332,8 @@ static void forward(const char *type)
 		return;
 	snprintf(cmd, sizeof(cmd), "rm -r %s", dir);
 	for (int i = 0; i < 2; i++) {
-		struct how h = {gpt, sets[i], "sim:func,rows=8,cols=16", 1, 1, dir, WSE_FILES_NONE};
+		struct how h = {gpt, sets[i], "sim:func,rows=8,cols=16", 1, 1, dir, WSE_FILES_NONE,
+				0};
 		struct wse_tensor_table tab = {0};
 		struct wse_config cfg;
 
@@ -260,7 +355,7 @@ static void forward(const char *type)
 /* what the network carries, against what the plan says of the rank with most */
 static void network(const char *what, const char *yaml, const char *uri, uint32_t ranks)
 {
-	struct how h = {yaml, NULL, uri, 1, ranks, NULL, WSE_FILES_NONE};
+	struct how h = {yaml, NULL, uri, 1, ranks, NULL, WSE_FILES_NONE, 0};
 	struct job j = {.how = &h, .steps = 2};
 	uint64_t out = 0, in = 0;
 	struct rank r[RANKS_MAX];
@@ -303,31 +398,33 @@ int main(void)
 			struct how how;
 		} of[] = {
 			{"a GPT of 10.7 M, one micro-batch",
-			 {gpt, NULL, wide, 1, 1, NULL, WSE_FILES_NONE}},
-			{"weights in a file", {gpt, NULL, wide, 1, 1, NULL, WSE_FILES_STATE}},
-			{"four micro-batches", {gpt, four, wide, 1, 1, NULL, WSE_FILES_NONE}},
-			{"weights in a file", {gpt, four, wide, 1, 1, NULL, WSE_FILES_STATE}},
-			{"gradients, too", {gpt, four, wide, 1, 1, NULL, WSE_FILES_GRADS}},
-			{"on two devices", {gpt, four, wide, 2, 1, NULL, WSE_FILES_GRADS}},
-			{"images, too", {gpt, four, wide, 1, 1, NULL, WSE_FILES_IMAGES}},
+			 {gpt, NULL, wide, 1, 1, NULL, WSE_FILES_NONE, 0}},
+			{"weights in a file", {gpt, NULL, wide, 1, 1, NULL, WSE_FILES_STATE, 0}},
+			{"four micro-batches", {gpt, four, wide, 1, 1, NULL, WSE_FILES_NONE, 0}},
+			{"weights in a file", {gpt, four, wide, 1, 1, NULL, WSE_FILES_STATE, 0}},
+			{"gradients, too", {gpt, four, wide, 1, 1, NULL, WSE_FILES_GRADS, 0}},
+			{"on two devices", {gpt, four, wide, 2, 1, NULL, WSE_FILES_GRADS, 0}},
+			{"images, too", {gpt, four, wide, 1, 1, NULL, WSE_FILES_IMAGES, 0}},
 			{"an MLP of 7.1 M on two devices",
-			 {mlp, NULL, tile, 2, 1, NULL, WSE_FILES_NONE}},
-			{"on four ranks", {mlp, NULL, tile, 1, 4, NULL, WSE_FILES_NONE}},
+			 {mlp, NULL, tile, 2, 1, NULL, WSE_FILES_NONE, 0}},
+			{"on four ranks", {mlp, NULL, tile, 1, 4, NULL, WSE_FILES_NONE, 0}},
 		};
 		struct wse_memory one, part;
 
 		for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++)
 			peak(of[i].what, &of[i].how, NULL);
 		peak("an MLP of 7.1 M, four micro-batches",
-		     &(struct how){mlp, NULL, tile, 1, 1, NULL, WSE_FILES_NONE}, &one);
-		peak("on two ranks", &(struct how){mlp, NULL, tile, 1, 2, NULL, WSE_FILES_NONE},
+		     &(struct how){mlp, NULL, tile, 1, 1, NULL, WSE_FILES_NONE, 0}, &one);
+		peak("on two ranks", &(struct how){mlp, NULL, tile, 1, 2, NULL, WSE_FILES_NONE, 0},
 		     &part);
 		ok(part.state > one.state * 45 / 100 && part.state < one.state * 60 / 100,
 		   "a rank of two keeps %.0f %% of parameters and moments",
 		   100.0 * (double)part.state / (double)one.state);
+		batches(tile);
 		forward("F32");
 		forward("BF16");
 	}
+	own_bits();
 	for (uint32_t ranks = 2; ranks <= 4; ranks++)
 		network("the MLP", mlp, "oracle:rows=4,cols=16", ranks);
 	unlink(text);

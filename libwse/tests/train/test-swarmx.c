@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The reduction tree against its definition, and devices that fail. */
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,7 +105,7 @@ static int rows_of(uint32_t m, struct wse_rows *r)
 		for (uint32_t j = 0; j < WIDTH; j++)
 			dx[j * TOKENS + t] = dx_of(m, t, j);
 	}
-	return wse_rows_make(r, of, dx, TOKENS, WIDTH);
+	return wse_rows_make(r, of, dx, TOKENS, 1, WIDTH);
 }
 
 /* element (row, j) of the tree over leaves a ... b - 1; 0: no token of them reads the row */
@@ -152,6 +153,40 @@ static int rows_are_right(const struct wse_rows *r, uint32_t leaves)
 		k += has != 0;
 	}
 	return !bad && k == r->n;
+}
+
+/* tokens that read three rows each, a row twice among them, against a dense gradient */
+static void row_makers(void)
+{
+	enum { T = 7, READS = 3, N = 6, W = 2 };
+	float dx[READS * W * T], dense[N * W] = {0}, want[N * W], none[N * W] = {0};
+	struct wse_rows made, found;
+	uint32_t of[T * READS];
+	int bad, left_out;
+
+	for (uint32_t i = 0; i < T * READS; i++) {
+		of[i] = i % 5 ? (uint32_t)(wse_rng_u64(3, 0, i) % (N - 1)) : 1;
+		for (uint32_t j = 0; j < W; j++)
+			dx[(i % READS * W + j) * T + i / READS] = leaf(i, j);
+	}
+	for (uint32_t i = 0; i < T * READS; i++)
+		for (uint32_t j = 0; j < W; j++)
+			dense[of[i] * W + j] += dx[(i % READS * W + j) * T + i / READS];
+	memcpy(want, dense, sizeof(want));
+	bad = wse_rows_make(&made, of, dx, T, READS, W) || wse_rows_collect(&found, dense, N, W);
+	ok(!bad && made.n == found.n && !memcmp(made.row, found.row, made.n * sizeof(*made.row)) &&
+		   !memcmp(made.data, found.data, sizeof(float) * made.n * W) &&
+		   !memcmp(made.data, want + made.row[0] * W, sizeof(float) * W),
+	   "rows of tokens that read several: as a dense gradient has them, in token order");
+	left_out = made.n < N && !memcmp(dense, none, sizeof(none));
+	wse_rows_fini(&made);
+	wse_rows_fini(&found);
+	dense[3 * W + 1] = -0.0f;
+	bad = wse_rows_collect(&found, dense, N, W);
+	ok(!bad && left_out && found.n == 1 && found.row[0] == 3 && signbit(found.data[1]) &&
+		   !memcmp(dense, none, sizeof(none)),
+	   "rows without a bit set are none, one of -0 is; the dense gradient is 0 again");
+	wse_rows_fini(&found);
 }
 
 static void row_sums(void)
@@ -339,10 +374,21 @@ static const struct wse_exec_ops fake_ops = {
 enum { UNIT = 8 * 4 + 8 }; /* floats of the one layer's gradient */
 
 /* the host doubles element 0 of a gradient before it is a leaf, and has rows of its own */
+static const struct wse_swarm_host *with; /* of the steps below */
+static pthread_t caller;
+static unsigned int by_caller, by_others;
+
+static void count_thread(void)
+{
+	__atomic_add_fetch(pthread_equal(pthread_self(), caller) ? &by_caller : &by_others, 1,
+			   __ATOMIC_RELAXED);
+}
+
 static int host_begin(void *ctx, uint32_t device, uint32_t index)
 {
 	unsigned char *begun = ctx;
 
+	count_thread();
 	begun[index] = (unsigned char)(device + 1);
 	return 0;
 }
@@ -351,13 +397,12 @@ static int host_done(void *ctx, uint32_t index, float *parked, struct wse_rows *
 {
 	unsigned char *begun = ctx;
 
+	count_thread();
 	if (!begun[index] || !parked || !rows)
 		return -EPROTO;
 	parked[0] += parked[0];
 	return rows_of(index, rows);
 }
-
-static const struct wse_swarm_host *with; /* of the steps below */
 
 /* a step of 11 micro-batches on n devices, device `which` as given; its sums go to grads [UNIT] */
 static int swarm_step(uint32_t n, uint32_t which, int fail_at, int error, int keep, float *grads,
@@ -433,7 +478,7 @@ static void devices(void)
 static void hosts_part(void)
 {
 	unsigned char begun[11] = {0};
-	const struct wse_swarm_host host = {host_begin, host_done, begun, 0, 1};
+	struct wse_swarm_host host = {host_begin, host_done, begun, 0, 1, 0};
 	float one[UNIT], many[UNIT], plain[UNIT];
 	uint32_t alive;
 	int same = 1;
@@ -451,14 +496,27 @@ static void hosts_part(void)
 		same &= !swarm_step(3, 1, at, -ENODEV, 0, many, &alive) && alive == 2 &&
 			!memcmp(one, many, sizeof(one));
 	ok(same && begun[5] == 3, "a device dies: the host begins again with the same bits");
+	same = by_others > 0 && !by_caller;
+	host.by_caller = 1;
+	by_others = 0;
+	for (uint32_t n = 1; n <= 4; n++)
+		same &= !swarm_step(n, 9, 0, 0, 0, many, &alive) && !memcmp(one, many, sizeof(one));
+	same &= by_caller == 4 * 2 * 11;
+	for (int at = 1; at <= 3; at++)
+		same &= !swarm_step(3, 1, at, -ENODEV, 0, many, &alive) && alive == 2 &&
+			!memcmp(one, many, sizeof(one));
+	same &= swarm_step(2, 99, 2, -EIO, 0, many, &alive) == -EIO;
+	ok(same && by_caller > 4 * 2 * 11 && !by_others,
+	   "by the caller's thread alone, if it is to be: the same bits, also when devices die");
 	with = NULL;
 }
 
 int main(void)
 {
-
+	caller = pthread_self();
 	reduction();
 	given_back();
+	row_makers();
 	row_sums();
 	dealt();
 	devices();
