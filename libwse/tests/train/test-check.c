@@ -109,7 +109,8 @@ static void forge(const char *name, const char *tensor, uint32_t bit, const char
 	for (uint32_t i = 0; edit && i < n; i++)
 		if (!strcmp(w.st.meta[i].key, edit)) {
 			snprintf(value, sizeof(value), "%s", w.st.meta[i].value);
-			value[strlen(value) - 1] ^= 1;
+			/* another digit, of a number or of a hash */
+			value[strlen(value) - 1] = value[strlen(value) - 1] == '7' ? '8' : '7';
 			w.st.meta[i].value = value;
 		}
 	for (uint32_t i = 0; tensor && i < w.st.ntensors; i++)
