@@ -10,4 +10,4 @@ python: ## the Python package's ctypes layer from libwse's public headers
 	libwse/python/abi-gen libwse/python/wse $(PYTHON_HEADERS)
 
 BESIDE += $(addprefix --beside libwse/python/tests/,test-abi test-wse test-examples test-torch \
-	test-cerebras)
+	test-cerebras test-stubs)

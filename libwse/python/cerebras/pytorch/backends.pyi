@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: MIT
+from types import SimpleNamespace
+
+csx: SimpleNamespace

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+from . import data as data, tensorboard as tensorboard
