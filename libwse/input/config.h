@@ -73,6 +73,7 @@ struct wse_config {
 	/* callbacks and loggers: 0 and "" if they are not there */
 	uint64_t keep_checkpoints;	/* KeepNCheckpoints: the last n stay */
 	int count_params, log_flops;	/* CountParams, FlopUtilization: a line each */
+	int log_norms;			/* ComputeNorm: of parameters and of layers' gradients */
 	/* TensorBoardLogger: folder, in model_dir unless absolute */
 	char tensorboard[WSE_PATH];
 	char ignored[512];		/* keys that make no difference here, ", " between */

@@ -22,6 +22,25 @@ static void count_params(struct sections *s, struct wse_yaml *args)
 	s->cfg->count_params = 1;
 }
 
+static void norms(struct sections *s, struct wse_yaml *args)
+{
+	(void)args;
+	s->cfg->log_norms = 1;
+}
+
+/* the learning rate is in every line; no other entry of a group changes but by it */
+static void param_group(struct sections *s, struct wse_yaml *args)
+{
+	static const char *const keys[] = {"lr", NULL};
+	struct wse_yaml *list = args ? reader_want(&s->r, args, "keys", 1) : NULL;
+
+	if (list && list->type == WSE_YAML_LIST && list->child && !list->child->next &&
+	    list->child->type == WSE_YAML_SCALAR && !strcmp(list->child->text, "lr"))
+		wse_yaml_use_all(list);
+	else if (list)
+		reader_choice(&s->r, args, "keys", 1, keys);
+}
+
 static void flops(struct sections *s, struct wse_yaml *args)
 {
 	(void)args;
@@ -36,9 +55,10 @@ static void tensorboard(struct sections *s, struct wse_yaml *args)
 }
 
 static const struct listener callbacks[] = {
-	{"ComputeNorm", NULL},	   {"CheckLoss", NULL},		 {"NaNChecker", NULL},
-	{"RateProfiler", NULL},	   {"KeepNCheckpoints", keep_n}, {"CountParams", count_params},
-	{"FlopUtilization", flops}};
+	{"ComputeNorm", norms},	      {"CheckLoss", NULL},
+	{"NaNChecker", NULL},	      {"RateProfiler", NULL},
+	{"KeepNCheckpoints", keep_n}, {"CountParams", count_params},
+	{"FlopUtilization", flops},   {"LogOptimizerParamGroup", param_group}};
 static const struct listener loggers[] = {{"ProgressLogger", NULL},
 					  {"TensorBoardLogger", tensorboard}};
 
@@ -50,7 +70,7 @@ static void read_one(struct sections *s, struct wse_yaml *c, const char *what,
 	const char *name = c->type == WSE_YAML_SCALAR ? c->text
 			   : args && args->key	      ? args->key
 						      : "without a name";
-	char remedy[200] = "remove it; there are";
+	char remedy[240] = "remove it; there are";
 
 	for (size_t i = 0; i < n; i++) {
 		if (strcmp(known[i].name, name)) {
@@ -96,12 +116,26 @@ static void read_list(struct sections *s, struct wse_yaml *init, const char *key
 		read_one(s, c, what, known, n);
 }
 
+/* a launcher starts a run again from outside of it, with as many wafers as it finds */
+static void autorestart(struct sections *s, struct wse_yaml *y)
+{
+	struct wse_yaml *max = wse_yaml_peek(y, "max_num_restarts");
+
+	if (!y)
+		return;
+	if (max && max->type == WSE_YAML_SCALAR && !strcmp(max->text, "null"))
+		wse_yaml_use_all(reader_want(&s->r, y, "max_num_restarts", 0));
+	else
+		reader_u64(&s->r, y, "max_num_restarts", 0, 0, 0, UINT32_MAX);
+	reader_u64(&s->r, y, "min_num_csx", 0, 1, 1, UINT32_MAX);
+	wse_config_note(s->cfg->ignored, sizeof(s->cfg->ignored),
+			"autorestart (wse-train --launch ... --restart N)");
+}
+
 void wse_config_listeners(struct sections *s, struct wse_yaml *init)
 {
 	read_list(s, init, "callbacks", "callback", callbacks,
 		  sizeof(callbacks) / sizeof(*callbacks));
 	read_list(s, init, "loggers", "logger", loggers, sizeof(loggers) / sizeof(*loggers));
-	/* a launcher starts a run again from outside of it */
-	wse_config_ignore_as(s, init, "autorestart",
-			     "autorestart (wse-train --launch ... --restart N)");
+	autorestart(s, reader_map(&s->r, init, "autorestart", 0));
 }

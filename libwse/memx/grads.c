@@ -280,13 +280,20 @@ int wse_memx_squares(struct wse_memx *mx)
 	return ret;
 }
 
-double wse_memx_sum_squares(const struct wse_memx *mx)
+double wse_memx_sum_squares(struct wse_memx *mx)
 {
 	double sum = 0.0;
 
-	for (uint32_t i = 0; i < mx->tab.n; i++)
-		sum += mx->map.ranks > 1 || in_file(mx, i)
-			       ? mx->grads.squares[i]
-			       : wse_sum_squares(contiguous(mx, i), mx->tab.t[i].count);
+	for (uint32_t i = 0; i < mx->tab.n; i++) {
+		if (mx->map.ranks == 1 && !in_file(mx, i))
+			mx->grads.squares[i] =
+				wse_sum_squares(contiguous(mx, i), mx->tab.t[i].count);
+		sum += mx->grads.squares[i];
+	}
 	return sum;
+}
+
+const double *wse_memx_grad_squares(const struct wse_memx *mx)
+{
+	return mx->grads.squares;
 }

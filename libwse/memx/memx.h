@@ -149,6 +149,13 @@ uint32_t wse_memx_bad_grad(const struct wse_memx *mx);
  * step; a commit would do it, too. Alone: nothing
  */
 int wse_memx_squares(struct wse_memx *mx);
+/* [table's n] of each tensor, after a commit: of the gradients before clipping */
+const double *wse_memx_grad_squares(const struct wse_memx *mx);
+/*
+ * sum [table's n]: squares of each tensor's parameters, in the order of wse_sum_squares(). Of
+ * several ranks made by all together, and the same on all
+ */
+int wse_memx_param_squares(struct wse_memx *mx, double *sum);
 /* the gradient of a tensor in its own order into out [count]; -errno of the file */
 int wse_memx_grad(const struct wse_memx *mx, uint32_t tensor, float *out);
 /* floats [at, at + n) of a unit's sum */

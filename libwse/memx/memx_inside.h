@@ -85,7 +85,7 @@ int wse_memx_piece_grad(const struct wse_memx *mx, const struct wse_memx_piece *
 /* the squares of a gradient in the file once more, of what the masks leave of it */
 int wse_memx_square_again(struct wse_memx *mx, uint32_t unit);
 /* the squares of all gradients: the norm's */
-double wse_memx_sum_squares(const struct wse_memx *mx);
+double wse_memx_sum_squares(struct wse_memx *mx);
 
 /* ---- images.c ---- */
 

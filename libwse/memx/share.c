@@ -205,7 +205,7 @@ int wse_share_squares(struct wse_share *s,
 		s->parts[r] = (struct wse_memx_part){r, s->squares + s->first[r],
 						     (s->first[r + 1] - s->first[r]) *
 							     sizeof(*s->squares)};
-	ret = s->peers.spread(s->peers.ctx, s->parts, m->ranks);
+	ret = m->ranks > 1 ? s->peers.spread(s->peers.ctx, s->parts, m->ranks) : 0;
 	for (uint32_t k = l->first[0]; k < l->n && !ret; k++) {
 		const struct wse_memx_piece *p = &l->p[k];
 		const struct wse_unit *u = &m->g->units[p->unit];

@@ -19,6 +19,7 @@
 #include "output/tensorboard.h"
 #include "live.h"
 #include "model_dir.h"
+#include "norms.h"
 #include "plan_sparse.h"
 #include "ranks.h"
 #include "samples.h"
@@ -41,6 +42,7 @@ struct loop {
 	double line_exposed;   /* in which devices waited for the end of the step before */
 	uint64_t line_gaps;    /* of so many of the steps */
 	struct wse_event last; /* of the last step */
+	double params;	       /* ComputeNorm: of the parameters that it began with */
 	uint64_t saved;	       /* step of the last checkpoint, UINT64_MAX if none */
 	uint64_t due;	       /* step whose checkpoint waits for proof, likewise */
 	int saved_before;      /* in the last step, before its commit */
@@ -338,6 +340,19 @@ static const char *exposed(const struct loop *l, double step, char *text, size_t
 	return text;
 }
 
+/* does a step have a line of progress? */
+static int has_line(const struct loop *l, uint64_t step)
+{
+	return step % l->run->cfg.log_steps == 0 || step == l->run->cfg.max_steps;
+}
+
+static void board_one(void *ctx, const struct wse_scalar *s)
+{
+	struct loop *l = ctx;
+
+	board(l, wse_session_step(l->s), s, 1);
+}
+
 static int one_step(struct loop *l)
 {
 	uint64_t step = wse_session_step(l->s) + 1;
@@ -349,6 +364,8 @@ static int one_step(struct loop *l)
 	took = now() - t0;
 	if (!ret && is_asked(l, step))
 		ret = replay(l, step);
+	if (!ret && l->run->cfg.log_norms && has_line(l, step))
+		ret = wse_session_param_norm(l->s, &l->params);
 	saved = l->due == wse_session_step(l->s) || is_asked(l, step);
 	ret = ret ? ret : save_due(l);
 	t0 = now();
@@ -405,6 +422,17 @@ static void say_flops(struct loop *l, double n)
 		 p->useful);
 }
 
+/* no reason to stop a run for */
+static void say_norms(struct loop *l)
+{
+	struct wse_failure before;
+
+	wse_failure_keep(&before, 0);
+	if (wse_norms_say(l->s, l->params, l->last.norm, board_one, l))
+		wse_logf(&l->log, WSE_LOG_WARN, "%s", wse_error());
+	wse_failure_undo(&before);
+}
+
 static void report(struct loop *l)
 {
 	uint64_t step = wse_session_step(l->s), max = l->run->cfg.max_steps;
@@ -415,7 +443,7 @@ static void report(struct loop *l)
 	struct wse_progress p = {step, max, l->res->loss, rate,
 				 (double)(max - step) * batch / (rate + 1e-9)};
 
-	if (step % l->run->cfg.log_steps == 0 || step == max) {
+	if (has_line(l, step)) {
 		wse_logf(&l->log, WSE_LOG_INFO,
 			 "| Train Device=WSE x%u, Step=%" PRIu64
 			 ", Loss=%.5f, Rate=%.2f samples/sec, GlobalRate=%.2f samples/sec"
@@ -433,6 +461,8 @@ static void report(struct loop *l)
 		      4);
 		if (l->run->cfg.log_flops)
 			say_flops(l, n);
+		if (l->run->cfg.log_norms)
+			say_norms(l);
 		l->line_step = step;
 		l->line_seconds = l->line_exposed = 0.0;
 		l->line_gaps = 0;

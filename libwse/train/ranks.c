@@ -29,6 +29,7 @@ static const char *const kinds[] = {
 	"a replay",
 	"a checkpoint",
 	"a tensor",
+	"the norm of the parameters",
 	"a load",
 	"the end",
 };
@@ -609,6 +610,8 @@ static int obey(struct wse_session *s)
 		return wse_ranks_meet(s, WSE_TOGETHER_FINISH, 0);
 	case WSE_TOGETHER_COLLECT:
 		return wse_ranks_collect(s);
+	case WSE_TOGETHER_NORMS:
+		return wse_session_param_norm(s, &loss);
 	case WSE_TOGETHER_SERVE:
 		return wse_ranks_read_first(s, nothing, NULL);
 	case WSE_TOGETHER_LOAD:

@@ -43,6 +43,7 @@ enum wse_together {
 	WSE_TOGETHER_COLLECT, /* all sums of the step, to rank 0 */
 	WSE_TOGETHER_SERVE,   /* rank 0 reads the weights of all */
 	WSE_TOGETHER_TENSOR,  /* each rank reads one, which */
+	WSE_TOGETHER_NORMS,   /* the squares of the parameters */
 	WSE_TOGETHER_LOAD,
 	WSE_TOGETHER_END,
 };

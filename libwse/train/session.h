@@ -106,6 +106,8 @@ int wse_session_commit(struct wse_session *s, struct wse_step_result *r);
  * caller's: of those that are being trained on
  */
 void wse_session_batch(const struct wse_session *s, uint64_t step, char *text);
+/* the norm of all parameters, as they are now; of several ranks made by all together */
+int wse_session_param_norm(struct wse_session *s, double *norm);
 /* between the two: -ERANGE when a gradient is not finite; commit would say so */
 int wse_session_check_grads(struct wse_session *s);
 

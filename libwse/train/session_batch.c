@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: MIT
-/* What a step's batch was, as a line of text: for its hash and for who replays it. */
+/*
+ * What a step's batch was, as a line of text: for its hash and for who replays it; the norm of the
+ * parameters that it met.
+ */
 #include "session.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "base/error.h"
+#include "num/num.h"
 #include "num/sha256.h"
 #include "ops/ops.h"
+#include "ranks.h"
 
 static void hash_mask(const struct wse_session *s, char *hex)
 {
@@ -65,4 +73,19 @@ void wse_session_batch(const struct wse_session *s, uint64_t step, char *text)
 		 (unsigned long long)((step - 1) / batches), order,
 		 (unsigned long long)st->text_tokens, (unsigned long long)st->text_sum,
 		 (unsigned long long)st->held_out);
+}
+
+int wse_session_param_norm(struct wse_session *s, double *norm)
+{
+	double *squares = calloc(s->table->n + 1ul, sizeof(*squares)), sum = 0.0;
+	int ret = squares ? wse_ranks_meet(s, WSE_TOGETHER_NORMS, 0)
+			  : wse_fail(-ENOMEM, "no memory for the norm of the parameters");
+
+	ret = ret ? ret : wse_memx_param_squares(s->memx, squares);
+	for (uint32_t i = 0; i < s->table->n && !ret; i++)
+		sum += squares[i];
+	if (!ret)
+		*norm = wse_sqrt(sum);
+	free(squares);
+	return ret;
 }

@@ -499,6 +499,10 @@ int main(void)
 	   "load_checkpoint_states");
 	parse(good, "fit.train_dataloader.batch_size=256", &c);
 	ok(c.batch == 256, "--set overrides");
+	setting("autorestart={max_num_restarts: null, min_num_csx: 1}", 1, "");
+	setting("autorestart={max_num_restart: 3}", 0,
+		"autorestart.max_num_restart is unknown (did you mean max_num_restarts?)");
+	setting("autorestart={min_num_csx: 0}", 0, "min_num_csx must be a whole number from 1");
 	setting("train_dataloader.drop_last=true", 1, "");
 	setting("train_dataloader.drop_last=false", 0, "drop_last must be true: the last samples");
 	setting("val_dataloader.drop_last=false", 1, "");

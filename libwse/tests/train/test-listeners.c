@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "tap.h"
 #include "train/keep.h"
 #include "train/loop.h"
+#include "train/norms.h"
 
 static const char yaml[] =
 	"trainer:\n"
@@ -199,12 +201,63 @@ static void whole_run(void)
 	   "KeepNCheckpoints: two are there");
 	snprintf(events, sizeof(events), "%s/events", dir);
 	ret = read_events(events, &e);
-	ok(!ret && !e.bad && e.n == 1 + 3 + 4 && e.step == 9 &&
+	ok(strstr(lines, "| Norms: parameters=") && strstr(e.tags, "model_wise_params_norm ") &&
+		   strstr(e.tags, "model_wise_grad_norm ") &&
+		   strstr(e.tags, "per_layer_grad_norm/layer_0 "),
+	   "ComputeNorm");
+	/* with each of three lines the two norms and that of one layer */
+	ok(!ret && !e.bad && e.n == 1 + 3 + 4 + 3 * 3 && e.step == 9 &&
 		   !strncmp(e.tags,
 			    "eval/loss loss learning_rate gradient_norm samples_per_second ", 62),
 	   "TensorBoardLogger: %u events, the last of step %llu: %s", e.n,
 	   (unsigned long long)e.step, e.tags);
 	ok(e.loss == (float)res.loss, "the loss is the run's");
+}
+
+/* against sums of another order; of the gradients, the layers are parts of the whole */
+static void norms(void)
+{
+	static const char *const uris[] = {"sim:func,rows=2,cols=2"};
+	static struct wse_config c;
+	struct wse_session s;
+	struct wse_step_result r;
+	double norm = 0.0, want = 0.0, grads = 0.0;
+	int ret = read_with("[ComputeNorm]", "[]", &c);
+
+	ret = ret ? ret : wse_session_open(&s, &c, uris, 1, NULL);
+	if (ret) {
+		ok(0, "%s", wse_error());
+		return;
+	}
+	for (int step = 0; step < 2 && !ret; step++) {
+		ret = wse_session_compute(&s, &r);
+		ret = ret ? ret : wse_session_param_norm(&s, &norm);
+		want = grads = 0.0;
+		for (uint32_t i = 0; i < s.table->n && !ret; i++) {
+			size_t n = s.table->t[i].count;
+			float *p = malloc(n * sizeof(*p));
+
+			ret = wse_memx_read(s.memx, WSE_MEMX_P, i, 0, n, p);
+			for (size_t k = 0; k < n; k++)
+				want += (double)p[k] * p[k];
+			free(p);
+		}
+		ret = ret ? ret : wse_session_commit(&s, &r);
+		for (uint32_t i = 0; i < s.table->n && !ret; i++)
+			grads += wse_memx_grad_squares(s.memx)[i];
+		ok(!ret && fabs(norm - sqrt(want)) < 1e-12 * norm && norm > 1.0 &&
+			   sqrt(grads) == r.norm,
+		   "step %d: norm of the parameters %.15g, by another sum %.15g; of gradients %.9g",
+		   step + 1, norm, sqrt(want), r.norm);
+	}
+	wse_session_close(&s);
+	ok(wse_norms_layer("transformer.h.12.mlp.c_fc.weight") == 12 &&
+		   wse_norms_layer("model.layers.0.x.1.weight") == 0 &&
+		   wse_norms_layer("transformer.ln_1.weight") == UINT32_MAX &&
+		   wse_norms_layer("lm_head") == UINT32_MAX &&
+		   wse_norms_layer("a.7") == UINT32_MAX &&
+		   wse_norms_layer("a.99999999999.b") == UINT32_MAX,
+	   "layers by names");
 }
 
 static void refused(const char *callbacks, const char *loggers, const char *says)
@@ -237,6 +290,8 @@ static void files(void)
 		   has("checkpoint_4.safetensors") && has("checkpoint_5.safetensors") &&
 		   has("checkpoint_2.safetensors.part"),
 	   "later ones and other files are not touched");
+	ok(!read_with("[LogOptimizerParamGroup: {keys: [lr]}]", "[]", &c) && !c.log_norms,
+	   "the learning rate");
 	ok(!read_with("[CountParams]", "[TensorBoardLogger: {summary_dir: /tmp/x}]", &c) &&
 		   c.count_params && !c.log_flops && !c.keep_checkpoints &&
 		   !strcmp(c.tensorboard, "/tmp/x"),
@@ -253,6 +308,7 @@ int main(void)
 	snprintf(rm, sizeof(rm), "rm -r %s/*", dir);
 	if (system(rm))
 		return 1;
+	norms();
 	whole_run();
 	refused("[KeepNCheckpoints: {}]", "[]", "lacks the key \"n\"");
 	refused("[KeepNCheckpoints]", "[]", "give KeepNCheckpoints: {n: 3}");
@@ -261,6 +317,8 @@ int main(void)
 	refused("[DumpActivations: {}]", "[]",
 		"line 11: trainer.init.callbacks.0 is the callback DumpActivations, which is not "
 		"available: remove it; there are ComputeNorm, CheckLoss");
+	refused("[LogOptimizerParamGroup: {keys: betas}]", "[]", "accepted: lr");
+	refused("[LogOptimizerParamGroup: {}]", "[]", "lacks the key \"keys\"");
 	refused("{a: 1}", "[]", "must be a list");
 	refused("[]", "[WandbLogger: {}]", "there are ProgressLogger, TensorBoardLogger");
 	snprintf(rm, sizeof(rm), "rm -r %s", dir);

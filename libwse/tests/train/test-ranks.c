@@ -10,10 +10,9 @@
 #include "whole_run.h"
 
 /* a GPT of one block, tied or not, so small that an oracle does a step in milliseconds */
-static const char *const gpt_sets[] = {
+static const char gpt_model[] =
 	"model={name: gpt2, vocab_size: 256, max_position_embeddings: 16, hidden_size: 16,"
-	" num_hidden_layers: 1, num_heads: 2, filter_size: 32}",
-};
+	" num_hidden_layers: 1, num_heads: 2, filter_size: 32}";
 
 static const char *const gpt_data = "train_dataloader.micro_batch_size=2";
 
@@ -105,7 +104,7 @@ static void same(void)
 {
 	static const uint32_t all[] = {1, 2, 5, 7, 12, 30}, few[] = {1, 6};
 	struct job mlp = {.sets = {"loop.max_steps=2"}, .nsets = 1};
-	struct job gpt = {.sets = {"loop.max_steps=2", gpt_sets[0], gpt_data}, .nsets = 3};
+	struct job gpt = {.sets = {"loop.max_steps=2", gpt_model, gpt_data}, .nsets = 3};
 	int n = same_runs("mlp", four, mlp, 3, 16, all, sizeof(all) / sizeof(all[0]));
 
 	ok(n > 0,
@@ -114,6 +113,39 @@ static void same(void)
 	   n);
 	n = same_runs("gpt", four, gpt, 3, 2, few, sizeof(few) / sizeof(few[0]));
 	ok(n > 0, "a GPT: one hash (%d runs)", n);
+}
+
+/* ComputeNorm: each rank sums the squares of its own pieces */
+static void norms(void)
+{
+	static const char *const models[] = {
+		NULL, gpt_model,
+		"model={name: gpt2, vocab_size: 256, max_position_embeddings: 16, hidden_size: 16,"
+		" num_hidden_layers: 2, num_heads: 2, filter_size: 32, share_embedding_weights: false}"};
+	char one[600] = "", name[40];
+	struct rank r[RANKS_MAX];
+	char hash[65];
+
+	for (uint32_t m = 0; m < 3; m++) {
+		int bad = 0;
+
+		for (uint32_t ranks = 1; ranks <= 3; ranks++) {
+			struct job j = {.name = name,
+					.uris = four,
+					.devices = 1 + ranks % 2,
+					.sets = {"loop.max_steps=2", "callbacks=[ComputeNorm: {}]",
+						 "logging.log_steps=1", gpt_data, models[m]},
+					.nsets = m ? 5 : 3};
+
+			snprintf(name, sizeof(name), "norms-%u-%u", m, ranks);
+			j.w[0].listen = "| Norms";
+			bad |= on(ranks, &j, r, hash);
+			if (ranks == 1)
+				memcpy(one, j.w[0].said, sizeof(one));
+			bad |= strcmp(one, j.w[0].said) || !one[0];
+		}
+		ok(!bad, "1 to 3 ranks: %s", one);
+	}
 }
 
 /* a checkpoint of any number of ranks goes on on any other */
@@ -245,6 +277,7 @@ int main(void)
 	if (none)
 		return none < 0;
 	same();
+	norms();
 	resumed();
 	worse();
 	reads();
