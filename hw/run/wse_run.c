@@ -12,8 +12,8 @@
 #include "elf32.h"
 #include "gdb/gdb.h"
 #include "gdb/server.h"
-#include "heat.h"
 #include "lines.h"
+#include "maps.h"
 #include "model.h"
 #include "options.h"
 #include "profile.h"
@@ -402,7 +402,7 @@ static int wave(struct run *run, const struct options *o, bool begin)
 
 static int heat(const struct run *run, const struct options *o)
 {
-	int err = o->heat ? heat_write(o->heat, run->ops, run->model, o->rows, o->cols) : 0;
+	int err = o->heat ? maps_write(o->heat, run->ops, run->model, o->rows, o->cols) : 0;
 
 	if (err)
 		fprintf(stderr, "wse-run: --heat: cannot write %s: %s; there is no picture\n",

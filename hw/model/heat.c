@@ -5,11 +5,8 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "wse_regs.h"
 
 #define TOP    60u /* of a panel's cells: its title and legend are above */
 #define GAP    24u
@@ -17,31 +14,19 @@
 #define SHADES 64u
 
 struct tile {
-	const struct wse_model_ops *ops;
-	struct wse_model *m;
 	uint32_t rows, cols, cell;
 	FILE *f;
 };
 
 static const struct panel {
 	const char *title, *unit;
-	uint32_t counter;
 	bool links; /* four values a core */
-} panels[] = {
-	{"multiply-adds of the lanes", "lane-cycles", WSE_CNT_MAC, false},
-	{"lanes wait for wavelets or room", "cycles", WSE_CNT_LWAIT, false},
-	{"scalar instructions", "instructions", WSE_CNT_INSTRET, false},
-	{"wavelets by link", "wavelets", WSE_CNT_LINK, true},
+} panels[WSE_HEAT_MAPS] = {
+	[WSE_HEAT_MAC] = {"multiply-adds of the lanes", "lane-cycles", false},
+	[WSE_HEAT_LWAIT] = {"lanes wait for wavelets or room", "cycles", false},
+	[WSE_HEAT_INSTRET] = {"scalar instructions", "instructions", false},
+	[WSE_HEAT_LINK] = {"wavelets by link", "wavelets", true},
 };
-
-static uint64_t count(const struct tile *t, const struct panel *p, uint32_t object)
-{
-	uint64_t lo;
-
-	t->ops->mmio_write(t->m, WSE_REG_CNT_SEL, p->counter << WSE_CNT_SEL_ID_SHIFT | object);
-	lo = t->ops->mmio_read(t->m, WSE_REG_CNT_VAL_LO);
-	return lo | (uint64_t)t->ops->mmio_read(t->m, WSE_REG_CNT_VAL_HI) << 32;
-}
 
 /* white for 0, then from yellow to dark red */
 static void color(char *text, size_t size, uint64_t n, uint64_t most)
@@ -94,18 +79,15 @@ static void cell(const struct tile *t, const struct panel *p, uint32_t x, uint32
 		shade, n, p->unit, p->links ? "polygon" : "rect");
 }
 
-/* value: room for four a core. Each counter is read once: on the RTL that takes cycles. */
 static void panel(const struct tile *t, const struct panel *p, uint32_t x0, uint32_t y0,
-		  uint64_t *value)
+		  const uint64_t *value)
 {
 	const uint32_t each = p->links ? 4 : 1, n = t->rows * t->cols * each;
 	const uint32_t down = t->rows > 8 ? 8 : 1, right = t->cols > 8 ? 8 : 1; /* a number each */
 	uint64_t most = 0;
 
-	for (uint32_t i = 0; i < n; i++) {
-		value[i] = count(t, p, i);
+	for (uint32_t i = 0; i < n; i++)
 		most = value[i] > most ? value[i] : most;
-	}
 	legend(t, p, x0, y0, most);
 	for (uint32_t i = 0; i < n; i++) {
 		const uint32_t core = i / each, x = x0 + 14 + core % t->cols * t->cell;
@@ -120,24 +102,10 @@ static void panel(const struct tile *t, const struct panel *p, uint32_t x0, uint
 			x0 + 14 + c * t->cell + t->cell / 2, y0 + TOP + t->rows * t->cell + 14, c);
 }
 
-/* the cores stand from now on: reading takes cycles */
-static void hold(const struct tile *t)
+int wse_heat_write(const char *path, const char *title, uint32_t rows, uint32_t cols,
+		   uint64_t *const *map)
 {
-	struct wse_core_state st;
-
-	for (uint32_t i = 0; i < t->rows * t->cols; i++) {
-		if (t->ops->get_state(t->m, i, &st) || st.run != WSE_CORE_RUNNING)
-			continue;
-		st.run = WSE_CORE_HELD;
-		t->ops->set_state(t->m, i, &st);
-	}
-}
-
-int heat_write(const char *path, const struct wse_model_ops *ops, struct wse_model *m,
-	       uint32_t rows, uint32_t cols)
-{
-	struct tile t = {ops, m, rows, cols, (MAP - 20) / cols, NULL};
-	uint64_t *value = malloc((size_t)rows * cols * 4 * sizeof(*value));
+	struct tile t = {rows, cols, (MAP - 20) / cols, NULL};
 	uint32_t width, height;
 	bool failed;
 	int err;
@@ -145,25 +113,20 @@ int heat_write(const char *path, const struct wse_model_ops *ops, struct wse_mod
 	t.cell = t.cell > 48 ? 48 : t.cell < 6 ? 6 : t.cell;
 	width = cols * t.cell + 20 > MAP ? cols * t.cell + 20 : MAP;
 	height = TOP + rows * t.cell + 20;
-	t.f = value ? fopen(path, "w") : NULL;
-	if (!t.f) {
-		err = value ? -errno : -ENOMEM;
-		free(value);
-		return err;
-	}
-	hold(&t);
+	t.f = fopen(path, "w");
+	if (!t.f)
+		return -errno;
 	fprintf(t.f,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" "
 		"font-family=\"sans-serif\" font-size=\"12\">\n"
 		"<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n"
 		"<text x=\"%u\" y=\"20\">%u x %u cores (rows down, columns to the right), "
-		"model %s</text>\n",
-		2 * width + 3 * GAP, 2 * height + 3 * GAP + 16, GAP, rows, cols, ops->name);
-	for (uint32_t i = 0; i < 4; i++)
+		"%s</text>\n",
+		2 * width + 3 * GAP, 2 * height + 3 * GAP + 16, GAP, rows, cols, title);
+	for (uint32_t i = 0; i < WSE_HEAT_MAPS; i++)
 		panel(&t, &panels[i], GAP + i % 2 * (width + GAP),
-		      GAP + 10 + i / 2 * (height + GAP), value);
+		      GAP + 10 + i / 2 * (height + GAP), map[i]);
 	fputs("</svg>\n", t.f);
-	free(value);
 	failed = ferror(t.f);
 	failed |= fclose(t.f) != 0;
 	if (!failed)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What each core and link of a model has counted since its reset, as a picture: wse-run(1). */
-#ifndef WSE_RUN_HEAT_H
-#define WSE_RUN_HEAT_H
+#ifndef WSE_RUN_MAPS_H
+#define WSE_RUN_MAPS_H
 
 #include "model.h"
 
@@ -9,7 +9,7 @@
  * An SVG of the tile's counters, whose cores are held from then on; 0, or the negative errno of the
  * file, which is then not there.
  */
-int heat_write(const char *path, const struct wse_model_ops *ops, struct wse_model *m,
+int maps_write(const char *path, const struct wse_model_ops *ops, struct wse_model *m,
 	       uint32_t rows, uint32_t cols);
 
-#endif /* WSE_RUN_HEAT_H */
+#endif /* WSE_RUN_MAPS_H */
