@@ -149,7 +149,7 @@ void wse_memx_set_ready(struct wse_memx *mx, uint32_t unit, int ready)
 }
 
 /* updating: first, what the commit has not updated; its gradient is used up then */
-int wse_memx_pass_unit(struct wse_memx *mx, uint32_t unit, int updating)
+static int pass_unit(struct wse_memx *mx, uint32_t unit, int updating)
 {
 	/* what other ranks have of it is there already, unless it comes after an update */
 	int keep = mx->map.ranks > 1 && !updating;
@@ -174,6 +174,21 @@ int wse_memx_pass_unit(struct wse_memx *mx, uint32_t unit, int updating)
 		mx->grads.give(mx->grads.give_ctx, unit);
 	wse_memx_set_ready(mx, unit, 1);
 	return 0;
+}
+
+int wse_memx_pass_unit(struct wse_memx *mx, uint32_t unit, int updating)
+{
+	uint64_t begin = wse_spans_now(&mx->spans);
+	int ret = pass_unit(mx, unit, updating);
+
+	if (updating)
+		wse_spans_end(&mx->spans, 0, unit, begin);
+	return ret;
+}
+
+void wse_memx_spans(struct wse_memx *mx, const struct wse_spans *spans)
+{
+	mx->spans = *spans;
 }
 
 /* what has been written is of no use any more; a device that waits for an image learns of it */

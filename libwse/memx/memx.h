@@ -10,6 +10,7 @@
 #ifndef WSE_MEMX_MEMX_H
 #define WSE_MEMX_MEMX_H
 
+#include "base/spans.h"
 #include "memx/grad_file.h"
 #include "memx/map.h"
 #include "memx/mask.h"
@@ -184,6 +185,8 @@ int wse_memx_commit(struct wse_memx *mx, double *norm, double *lr);
  * takes its time of a large model; so it comes before the first use of images and inputs
  */
 int wse_memx_finish(struct wse_memx *mx);
+/* between calls: when a unit (what) was updated and its images were made; who is 0 */
+void wse_memx_spans(struct wse_memx *mx, const struct wse_spans *spans);
 /* is there anything to finish? */
 int wse_memx_pending(const struct wse_memx *mx);
 

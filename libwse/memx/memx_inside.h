@@ -20,6 +20,7 @@ struct wse_memx {
 	struct wse_share share; /* of several ranks */
 	struct wse_masks masks;
 	uint64_t step;
+	struct wse_spans spans; /* updates of units */
 
 	struct { /* grads.c */
 		/* [tab.n]: of those that ranks share, or that are in the file; NaN: not finite */

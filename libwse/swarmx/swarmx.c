@@ -65,7 +65,8 @@ struct wse_swarm {
 	double ended, gap; /* when the last device was done with the last backward pass; 0: none */
 	struct wse_grad_file *file; /* NULL: gradients are in memory */
 	const unsigned char *stays;
-	struct wse_bank bank; /* with a file */
+	struct wse_bank bank;	/* with a file */
+	struct wse_spans spans; /* sums of gradients */
 };
 
 static double now(void)
@@ -160,7 +161,7 @@ static int grad_get(void *ctx, uint32_t index, uint32_t unit, struct wse_shared_
  * a leaf of a unit; of one that was shared, which a repeated step makes again, there is a sum
  * already
  */
-static int put_leaf(struct wse_swarm *s, uint32_t unit, uint32_t index, struct wse_shared_buf *buf)
+static int add_leaf(struct wse_swarm *s, uint32_t unit, uint32_t index, struct wse_shared_buf *buf)
 {
 	int ret;
 
@@ -178,6 +179,15 @@ static int put_leaf(struct wse_swarm *s, uint32_t unit, uint32_t index, struct w
 	return 0;
 }
 
+static int put_leaf(struct worker *w, uint32_t unit, uint32_t index, struct wse_shared_buf *buf)
+{
+	uint64_t begin = wse_spans_now(&w->s->spans);
+	int ret = add_leaf(w->s, unit, index, buf);
+
+	wse_spans_end(&w->s->spans, w->id, unit, begin);
+	return ret;
+}
+
 static int grad_put(void *ctx, uint32_t index, uint32_t unit, struct wse_shared_buf *buf)
 {
 	struct worker *w = ctx;
@@ -190,7 +200,7 @@ static int grad_put(void *ctx, uint32_t index, uint32_t unit, struct wse_shared_
 		w->parked[index % WSE_EXEC_AHEAD] = buf;
 		return 0;
 	}
-	return put_leaf(s, unit, index, buf);
+	return put_leaf(w, unit, index, buf);
 }
 
 static int call_host(struct worker *w, const struct ask *a)
@@ -287,7 +297,7 @@ static int done(void *ctx, uint32_t index)
 	}
 	w->parked[index % WSE_EXEC_AHEAD] = NULL;
 	if (!ret && buf)
-		ret = put_leaf(s, h->parked, index, buf);
+		ret = put_leaf(w, h->parked, index, buf);
 	return ret;
 }
 
@@ -524,6 +534,11 @@ int wse_swarm_record(const struct wse_swarm *s, uint32_t device, wse_record_fn f
 	if (!e)
 		return -EINVAL;
 	return e->ops->record ? e->ops->record(e, fn, ctx) : -ENOTSUP;
+}
+
+void wse_swarm_spans(struct wse_swarm *s, const struct wse_spans *spans)
+{
+	s->spans = *spans;
 }
 
 struct wse_device *wse_swarm_device(const struct wse_swarm *s, uint32_t device)

@@ -15,6 +15,7 @@
 #ifndef WSE_TRAIN_SWARMX_H
 #define WSE_TRAIN_SWARMX_H
 
+#include "base/spans.h"
 #include "exec/exec.h"
 #include "graph/rows.h"
 #include "memx/memx.h"
@@ -61,6 +62,8 @@ int wse_swarm_cost(const struct wse_swarm *s, uint32_t device, struct wse_exec_c
 
 /* between steps: what a device executes is told to fn (exec/exec.h). -ENOTSUP, -ENOMEM */
 int wse_swarm_record(const struct wse_swarm *s, uint32_t device, wse_record_fn fn, void *ctx);
+/* between steps: when a worker (who) adds a unit's gradient (what) to its sum, in its thread */
+void wse_swarm_spans(struct wse_swarm *s, const struct wse_spans *spans);
 /* between steps: to read its counters; NULL when it tells none, or has failed */
 struct wse_device *wse_swarm_device(const struct wse_swarm *s, uint32_t device);
 /* its name, for people; 0, or -EINVAL when there is none (any more) */

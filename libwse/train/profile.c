@@ -12,12 +12,24 @@
 #include "base/dirs.h"
 #include "base/error.h"
 #include "ops/emit.h"
-#include "timeline.h"
+#include "train/maps.h"
 #include "train/session.h"
+#include "timeline.h"
+#include "wse_regs.h"
 
 #define QUEUES	 4
 #define HOST_PID 1
 #define TOP	 10 /* operations in the log */
+
+/* tracks of a wafer beside those of its queues, and of the host */
+enum { PHASES = 4, WAFER_TRACKS };
+enum { STEPS = 1, BESIDE, UPDATES, SUMS }; /* SUMS + i: of device i */
+enum { FORWARD, LOSS, BACKWARD, OTHER_GRAPH, PHASE_KINDS };
+enum { STARTS, COPIES_IN, COPIES_OUT, OPCODES };
+
+static const char *const phase_names[PHASE_KINDS] = {"forward", "loss", "backward",
+						     "text with a past"};
+static const char *const opcode_names[OPCODES] = {"", "copy in, ", "copy out, "};
 
 /* operations of one kind on one tensor of whatever layer: "linear h.*.mlp.c_fc" */
 struct group {
@@ -28,7 +40,10 @@ struct group {
 /* written by the thread of the device alone */
 struct device {
 	int tells;
-	uint64_t track[QUEUES];
+	uint64_t track[WAFER_TRACKS];
+	uint64_t sums;			 /* a track of the host */
+	uint32_t phase, phase_index;	 /* PHASE_KINDS: none yet */
+	uint64_t phase_begin, phase_end; /* cycles */
 	uint64_t first, last; /* cycles at which the first command began, the last one ended */
 	uint32_t op, index;   /* of the last command */
 	uint64_t other;	      /* cycles of another graph's operations */
@@ -41,10 +56,14 @@ struct wse_profile {
 	const struct wse_graph *g;
 	char dir[WSE_PATH];
 	struct wse_timeline *wafers, *host;
-	uint64_t track[2], begin; /* of the host; nanoseconds */
+	uint64_t track[UPDATES + 1], begin; /* of the host; nanoseconds */
 	uint32_t span_name[WSE_SPANS];
-	uint32_t *op_name; /* [nops] */
-	uint32_t other;	   /* what operations of another graph are called */
+	uint32_t (*op_name)[OPCODES]; /* [nops] */
+	uint32_t *unit_name;	      /* [nunits], of the host */
+	unsigned char *phase;	      /* [nops] */
+	uint32_t phase_name[PHASE_KINDS];
+	struct wse_maps *maps;
+	uint32_t other; /* what operations of another graph are called */
 	uint32_t ndevices;
 	struct device device[WSE_SWARM_MAX];
 };
@@ -79,8 +98,8 @@ uint64_t wse_profile_now(const struct wse_profile *p)
 void wse_profile_span(struct wse_profile *p, enum wse_host_span span, uint64_t begin)
 {
 	if (p && begin)
-		wse_timeline_slice(p->host, p->track[span == WSE_SPAN_FINISH], p->span_name[span],
-				   begin - p->begin, now() - p->begin);
+		wse_timeline_slice(p->host, p->track[span == WSE_SPAN_FINISH ? BESIDE : STEPS],
+				   p->span_name[span], begin - p->begin, now() - p->begin);
 }
 
 /* "linear h.3.mlp.c_fc", "linear to the data h.3.mlp.c_fc", "add activations" */
@@ -124,21 +143,75 @@ static void name_group(const char *op, char *name, size_t size)
 	name[n] = 0;
 }
 
+/* threads of the host: MemoryX's, and one a device */
+static void updated(void *ctx, uint32_t who, uint32_t unit, uint64_t begin, uint64_t end)
+{
+	struct wse_profile *p = ctx;
+
+	(void)who;
+	if (unit < p->g->nunits)
+		wse_timeline_slice(p->host, p->track[UPDATES], p->unit_name[unit], begin - p->begin,
+				   end - p->begin);
+}
+
+static void summed(void *ctx, uint32_t device, uint32_t unit, uint64_t begin, uint64_t end)
+{
+	struct wse_profile *p = ctx;
+
+	if (unit < p->g->nunits && device < p->ndevices)
+		wse_timeline_slice(p->host, p->device[device].sums, p->unit_name[unit],
+				   begin - p->begin, end - p->begin);
+}
+
+static void end_phase(struct wse_profile *p, struct device *d)
+{
+	if (d->phase != PHASE_KINDS)
+		wse_timeline_slice(p->wafers, d->track[PHASES], p->phase_name[d->phase],
+				   d->phase_begin, d->phase_end);
+	d->phase = PHASE_KINDS;
+}
+
+/* starts and copies follow each other, so their phases do, too */
+static void note_phase(struct wse_profile *p, struct device *d, const struct wse_exec_command *c,
+		       uint64_t begin, uint64_t end)
+{
+	uint32_t phase = c->graph == p->g ? p->phase[c->op] : OTHER_GRAPH;
+
+	if (phase != d->phase || c->index != d->phase_index) {
+		end_phase(p, d);
+		d->phase = phase;
+		d->phase_index = c->index;
+		d->phase_begin = begin;
+	}
+	d->phase_end = end;
+}
+
+static uint32_t slice_name(const struct wse_profile *p, const struct wse_exec_command *c)
+{
+	if (c->graph != p->g)
+		return p->other;
+	return p->op_name[c->op][c->opcode == WSE_OP_COPY_IN	? COPIES_IN
+				 : c->opcode == WSE_OP_COPY_OUT ? COPIES_OUT
+								: STARTS];
+}
+
 /* in the thread of a device */
 static void command(void *ctx, const struct wse_exec_command *c)
 {
 	struct wse_profile *p = ctx;
 	struct device *d = &p->device[c->device];
-	uint64_t busy;
+	uint64_t busy, begin, end;
 
 	if (!d->first)
 		d->first = c->begin;
 	if (c->end > d->last)
 		d->last = c->end;
 	/* the first stream may begin before the first start */
-	wse_timeline_slice(p->wafers, d->track[c->queue],
-			   c->graph == p->g ? p->op_name[c->op] : p->other,
-			   c->begin > d->first ? c->begin - d->first : 0, c->end - d->first);
+	begin = c->begin > d->first ? c->begin - d->first : 0;
+	end = c->end - d->first;
+	wse_timeline_slice(p->wafers, d->track[c->queue], slice_name(p, c), begin, end);
+	if (c->queue == WSE_QUEUE_RUN)
+		note_phase(p, d, c, begin, end);
 	/* streams run beside them */
 	busy = c->queue == WSE_QUEUE_RUN ? c->end - c->begin : 0;
 	if (c->graph != p->g) {
@@ -152,6 +225,13 @@ static void command(void *ctx, const struct wse_exec_command *c)
 	d->op_sum[c->op].cycles += busy;
 }
 
+static void free_names(struct wse_profile *p)
+{
+	free(p->op_name);
+	free(p->unit_name);
+	free(p->phase);
+}
+
 static int open_device(struct wse_session *s, struct wse_profile *p, uint32_t i)
 {
 	struct device *d = &p->device[i];
@@ -163,12 +243,16 @@ static int open_device(struct wse_session *s, struct wse_profile *p, uint32_t i)
 		return 0; /* it has failed */
 	d->op_sum = calloc(p->g->nops, sizeof(*d->op_sum));
 	d->op = UINT32_MAX;
+	d->phase = PHASE_KINDS;
 	if (!d->op_sum)
 		return -ENOMEM;
 	snprintf(name, sizeof(name), "wafer %u: %s", i, info.name);
 	wse_timeline_process(p->wafers, i + 1, name);
 	for (uint32_t q = WSE_QUEUE_IN; q < QUEUES; q++)
 		d->track[q] = wse_timeline_track(p->wafers, i + 1, q, queue_names[q]);
+	d->track[PHASES] = wse_timeline_track(p->wafers, i + 1, PHASES, "phases");
+	snprintf(name, sizeof(name), "SwarmX: gradients of wafer %u", i);
+	d->sums = wse_timeline_track(p->host, HOST_PID, SUMS + i, name);
 	ret = wse_swarm_record(s->swarm, i, command, p);
 	d->tells = !ret;
 	if (ret != -ENOTSUP)
@@ -192,10 +276,61 @@ static int open_file(const char *dir, const char *name, struct wse_timeline **t)
 	return ret ? wse_fail(ret, "profile %.300s: %s", path, strerror(-ret)) : 0;
 }
 
+/* of operations, in the order in which a micro-batch runs them, and of units */
+static int name_all(struct wse_session *s, struct wse_profile *p)
+{
+	const struct wse_graph *g = p->g;
+	char name[96], with[120];
+	uint32_t first = g->nops, last = 0;
+
+	p->op_name = calloc(g->nops, sizeof(*p->op_name));
+	p->phase = calloc(g->nops, 1);
+	p->unit_name = calloc(g->nunits + 1, sizeof(*p->unit_name));
+	if (!p->op_name || !p->phase || !p->unit_name)
+		return wse_fail(-ENOMEM, "no memory for a profile");
+	for (uint32_t i = 0; i < g->nops; i++) {
+		if (strncmp(wse_kind_name(g->ops[i].kind), "loss", 4))
+			continue;
+		first = i < first ? i : first;
+		last = i;
+	}
+	for (uint32_t i = 0; i < g->nops; i++) {
+		p->phase[i] = i < first ? FORWARD : i <= last ? LOSS : BACKWARD;
+		name_op(s, &g->ops[i], name, sizeof(name));
+		for (int k = 0; k < OPCODES; k++) {
+			snprintf(with, sizeof(with), "%s%s", opcode_names[k], name);
+			p->op_name[i][k] = wse_timeline_name(p->wafers, with);
+		}
+	}
+	for (int k = 0; k < PHASE_KINDS; k++)
+		p->phase_name[k] = wse_timeline_name(p->wafers, phase_names[k]);
+	p->other = p->phase_name[OTHER_GRAPH];
+	for (uint32_t i = 0; i < g->nunits; i++) {
+		const struct wse_unit *u = &g->units[i];
+		uint32_t tensor = u->weight != WSE_NO_TENSOR ? u->weight
+				  : u->nvec		     ? u->vec[0].tensor
+							     : WSE_NO_TENSOR;
+
+		snprintf(name, sizeof(name), "unit %u", i);
+		p->unit_name[i] = wse_timeline_name(
+			p->host, tensor != WSE_NO_TENSOR ? s->table->t[tensor].name : name);
+	}
+	return 0;
+}
+
+/* p NULL: no more */
+static void record_spans(struct wse_session *s, struct wse_profile *p)
+{
+	const struct wse_spans sums = {p ? summed : NULL, p}, updates = {p ? updated : NULL, p};
+
+	wse_swarm_spans(s->swarm, &sums);
+	if (s->memx)
+		wse_memx_spans(s->memx, &updates);
+}
+
 int wse_profile_open(struct wse_session *s, const char *dir, struct wse_profile **out)
 {
 	struct wse_profile *p = calloc(1, sizeof(*p));
-	char name[96];
 	int ret;
 
 	if (!p)
@@ -210,24 +345,20 @@ int wse_profile_open(struct wse_session *s, const char *dir, struct wse_profile 
 	if (ret)
 		goto fail;
 	wse_timeline_process(p->host, HOST_PID, "trainer");
-	p->track[0] = wse_timeline_track(p->host, HOST_PID, 1, "steps");
-	p->track[1] = wse_timeline_track(p->host, HOST_PID, 2, "MemoryX beside them");
+	p->track[STEPS] = wse_timeline_track(p->host, HOST_PID, STEPS, "steps");
+	p->track[BESIDE] = wse_timeline_track(p->host, HOST_PID, BESIDE, "MemoryX beside them");
+	p->track[UPDATES] = wse_timeline_track(p->host, HOST_PID, UPDATES, "MemoryX: updates");
 	for (int i = 0; i < WSE_SPANS; i++)
 		p->span_name[i] = wse_timeline_name(p->host, span_names[i]);
-	p->op_name = calloc(p->g->nops, sizeof(*p->op_name));
-	if (!p->op_name)
-		ret = wse_fail(-ENOMEM, "no memory for a profile");
-	for (uint32_t i = 0; i < p->g->nops && !ret; i++) {
-		name_op(s, &p->g->ops[i], name, sizeof(name));
-		p->op_name[i] = wse_timeline_name(p->wafers, name);
-	}
-	p->other = wse_timeline_name(p->wafers, "text with a past");
+	ret = name_all(s, p);
 	p->begin = now() - 1;
 	p->ndevices = wse_swarm_size(s->swarm);
 	for (uint32_t i = 0; i < p->ndevices && !ret; i++)
 		ret = open_device(s, p, i);
+	ret = ret ? ret : wse_maps_open(s->swarm, &p->maps);
 	if (ret)
 		goto fail;
+	record_spans(s, p);
 	*out = p;
 	return 0;
 fail:
@@ -237,7 +368,7 @@ fail:
 		wse_swarm_record(s->swarm, i, NULL, NULL);
 		free(p->device[i].op_sum);
 	}
-	free(p->op_name);
+	free_names(p);
 	free(p);
 	return ret;
 }
@@ -334,7 +465,7 @@ static int write_table(struct wse_session *s, const struct wse_profile *p)
 		return wse_fail(-EIO, "profile %.300s cannot be written: is the disk full?", path);
 	wse_logf(
 		&s->log, WSE_LOG_INFO,
-		"| Profile in %.300s: operations.txt, wafers.pftrace, host.pftrace (https://ui.perfetto.dev)",
+		"| Profile in %.300s: operations.txt, wafer-0.svg ..., wafers.pftrace, host.pftrace (https://ui.perfetto.dev)",
 		p->dir);
 	return 0;
 }
@@ -345,17 +476,24 @@ int wse_profile_close(struct wse_session *s, struct wse_profile *p)
 
 	if (!p)
 		return 0;
-	for (uint32_t i = 0; i < p->ndevices; i++)
+	for (uint32_t i = 0; i < p->ndevices; i++) {
 		wse_swarm_record(s->swarm, i, NULL, NULL);
+		end_phase(p, &p->device[i]);
+	}
+	record_spans(s, NULL);
 	failed = wse_timeline_close(p->wafers);
 	ret = wse_timeline_close(p->host);
 	ret = failed ? failed : ret;
 	if (ret)
 		wse_fail(ret, "profile %.300s ends early: %s", p->dir, strerror(-ret));
 	failed = write_table(s, p);
+	if (!failed)
+		failed = wse_maps_close(s->swarm, p->dir, p->maps);
+	else
+		wse_maps_free(p->maps);
 	for (uint32_t i = 0; i < p->ndevices; i++)
 		free(p->device[i].op_sum);
-	free(p->op_name);
+	free_names(p);
 	free(p);
 	return ret ? ret : failed;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Where the time goes: a timeline of what the devices execute, in device cycles, one of what this
- * process does, in its own time, and a table of operations with their cycles. Two files, for the
+ * process does, in its own time, a table of operations with their cycles, and a picture of each
+ * device's counters (maps.h). Two timelines, for the
  * two clocks have nothing to do with each other: a model of a wafer is slower than a wafer.
  */
 #ifndef WSE_TRAIN_PROFILE_H
