@@ -61,5 +61,7 @@ void bench_ways(struct bench_measure *m, struct wse_device *dev);
 
 /* Seconds of a clock that only runs forward. */
 double bench_now(void);
+/* of all threads of the process: what other programs do is not in it */
+double bench_cpu_now(void);
 
 #endif

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <wse/wse.h>
@@ -199,14 +198,6 @@ static int tokens_vs_reference(struct bench_measure *m)
 
 /* ---- the twin's rate in a training step, of CPU time, beside sgemm's in the same run ---- */
 
-static double cpu_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* GMAC per CPU-second of 256^3 on one thread: the best of several */
 static int sgemm_gmacs(double *rate)
 {
@@ -220,10 +211,10 @@ static int sgemm_gmacs(double *rate)
 		x[i] = (float)(i % 251) * 0x1p-7f;
 	openblas_set_num_threads(1);
 	for (int i = 0; i < TIMES; i++) {
-		s = cpu_now();
+		s = bench_cpu_now();
 		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, SIDE, SIDE, SIDE, 1, x, SIDE,
 			    x + SIDE * SIDE, SIDE, 0, x + 2 * SIDE * SIDE, SIDE);
-		s = cpu_now() - s;
+		s = bench_cpu_now() - s;
 		best = s < best ? s : best;
 	}
 	*rate = (double)SIDE * SIDE * SIDE / best * 1e-9;
@@ -245,9 +236,9 @@ static int train_gmacs(const char *uri, const char *const *sets, uint32_t nsets,
 		       (double)ses.cfg.batch;
 		ret = step(&ses);
 		for (int i = 0; i < STEPS && !ret; i++) {
-			begin = cpu_now();
+			begin = bench_cpu_now();
 			ret = step(&ses);
-			s = cpu_now() - begin;
+			s = bench_cpu_now() - begin;
 			best = s < best ? s : best;
 		}
 		bench_count(m, "weights", "", (double)ses.cfg.model.family->macs(&ses.cfg.model));

@@ -9,11 +9,13 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/pages.h"
 #include "memx/disk.h"
 #include "num/num.h"
 
 #define SLOTS WSE_RECORDS_SLOTS
 #define AHEAD WSE_RECORDS_AHEAD
+#define HUGE  ((size_t)2 << 20)
 
 /* the first block of a record; it must be what is remembered of its last writing */
 struct header {
@@ -38,6 +40,7 @@ struct wse_records {
 	const struct wse_record *list;
 	uint32_t n;
 	struct wse_disk *disk;
+	void *mem; /* of all slots */
 	struct slot slot[SLOTS];
 	uint64_t turn;
 	uint64_t in, out; /* bytes that were read and written */
@@ -265,8 +268,7 @@ void wse_records_close(struct wse_records *r)
 		return;
 	if (r->disk)
 		wse_disk_close(r->disk);
-	for (uint32_t i = 0; i < SLOTS; i++)
-		free(r->slot[i].mem);
+	free(r->mem);
 	free(r->off);
 	free(r->h);
 	free(r);
@@ -301,13 +303,13 @@ static int alloc(struct wse_records *r)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < r->n; i++)
 		r->off[i + 1] = r->off[i] + on_disk(r->list, i);
+	if (most && posix_memalign(&r->mem, HUGE, SLOTS * most))
+		return -ENOMEM;
+	if (most) /* a request pins its pages: large ones are few */
+		wse_pages_want_huge(r->mem, SLOTS * most);
 	for (uint32_t i = 0; i < SLOTS && most; i++) {
-		void *mem;
-
-		if (posix_memalign(&mem, WSE_DISK_BLOCK, most))
-			return -ENOMEM;
-		r->slot[i].mem = mem;
-		memset(mem, 0, WSE_DISK_BLOCK); /* the rest of a header's block */
+		r->slot[i].mem = (char *)r->mem + i * most;
+		memset(r->slot[i].mem, 0, WSE_DISK_BLOCK); /* the rest of a header's block */
 	}
 	return 0;
 }
