@@ -40,8 +40,15 @@ static int write_all(int fd, const void *data, size_t n)
 struct writer {
 	int fd;
 	uint64_t done, total; /* bytes of tensors */
+	uint64_t placed;      /* and those that are to be finished */
 	const struct wse_st_progress *progress;
 };
+
+static void tell(const struct writer *w)
+{
+	if (w->progress && w->progress->wrote)
+		w->progress->wrote(w->progress->ctx, w->done + w->placed / 2, w->total);
+}
 
 /*
  * The disk begins with what was written while the next piece is copied, so that fsync finds little
@@ -55,8 +62,7 @@ static void wrote(struct writer *w, size_t bytes)
 		sync_file_range(w->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
 	if (w->done > BEHIND && w->done % (BEHIND / 4) < bytes)
 		sync_file_range(w->fd, 0, (off_t)(w->done - BEHIND), SYNC_FILE_RANGE_WAIT_BEFORE);
-	if (w->progress && w->progress->wrote)
-		w->progress->wrote(w->progress->ctx, w->done, w->total);
+	tell(w);
 }
 
 /* the next bytes of a tensor, in pieces that stay in the cache from the checksum to the disk */
@@ -280,8 +286,24 @@ static int finished(void *ctx, const void *data, size_t bytes)
 	struct finishing *f = ctx;
 
 	wse_sum64_add(&f->sum, data, bytes);
+	f->w->placed -= bytes;
 	wrote(f->w, bytes);
 	return 0;
+}
+
+struct placing {
+	struct writer *w;
+	struct wse_st_places *places;
+};
+
+static int place(void *ctx, uint32_t i, size_t from, size_t count, const float *data)
+{
+	const struct placing *p = ctx;
+	int ret = wse_st_place(p->places, i, from, count, data);
+
+	p->w->placed = p->places->placed;
+	tell(p->w);
+	return ret;
 }
 
 /* the file is at its first tensor; then it is behind the floats */
@@ -292,6 +314,7 @@ static int write_all_places(struct writer *w, const struct wse_st *st, uint64_t 
 	off_t begin = lseek(w->fd, 0, SEEK_CUR);
 	struct finishing f = {.w = w};
 	struct wse_st_places p;
+	struct placing placing = {w, &p};
 	int ret;
 
 	if (begin < 0)
@@ -299,7 +322,7 @@ static int write_all_places(struct writer *w, const struct wse_st *st, uint64_t 
 	ret = wse_st_places_open(&p, w->fd, st, (uint64_t)begin);
 	if (ret)
 		return ret;
-	ret = st->all(st->floats_ctx, wse_st_place, &p);
+	ret = st->all(st->floats_ctx, place, &placing);
 	for (uint32_t i = 0; i < n; i++)
 		total += bytes_of(st, i);
 	if (!ret && p.placed != total)
@@ -361,6 +384,8 @@ int wse_st_write(const char *path, const struct wse_st *st)
 	ret = write_file(fd, st);
 	if (close(fd) && !ret)
 		ret = -errno;
+	if (!ret && st->progress && st->progress->whole)
+		ret = st->progress->whole(st->progress->ctx);
 	if (!ret && rename(tmp, path))
 		ret = -errno;
 	if (ret)

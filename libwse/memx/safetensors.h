@@ -46,13 +46,16 @@ struct wse_st_tensor {		/* dtype is F32, but of a file's last ones */
 	int transposed;		/* they lie as [dim[1]][dim[0]] */
 };
 
-/*
- * while a file is written: bytes of the tensors that are on the disk, up to the last few, of so
- * many in all
- */
+/* of a file that is written: both may be NULL */
 struct wse_st_progress {
+	/*
+	 * bytes of the tensors that are on the disk, up to the last few, of so many in all; what
+	 * came in another order (all()) counts half until its tensor is whole
+	 */
 	void (*wrote)(void *ctx, uint64_t done, uint64_t total);
 	void *ctx;
+	/* all of it is on the disk, under another name; not 0: it is to go, -errno */
+	int (*whole)(void *ctx);
 };
 
 /* takes elements [from, from + count) of tensor number i as they lie; -errno of the file */
@@ -82,7 +85,8 @@ struct wse_st {
  * path.tmp is written, synced and renamed to path, then the directory is synced: path is always
  * the old file or the new one. A checksum per tensor goes to the metadata as "sum.<name>", one over
  * the header as "header.sha256": together they cover every bit of the file.
- * -errno of the file system (-ENOSPC: path is untouched, path.tmp is gone), or what floats() said.
+ * -errno of the file system (-ENOSPC: path is untouched, path.tmp is gone), or what floats() or
+ * whole() said.
  */
 int wse_st_write(const char *path, const struct wse_st *st);
 

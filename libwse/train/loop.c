@@ -137,18 +137,34 @@ static void wrote(void *ctx, uint64_t done, uint64_t total)
 		 (double)(total - done) / rate);
 }
 
-static int save(struct loop *l)
+/* a slow wafer: the file waits for the forward that proves it */
+static int whole(void *ctx)
+{
+	const struct saving *s = ctx;
+
+	if (now() - s->said >= PROGRESS_EVERY || s->said > s->begin)
+		wse_logf(&s->l->log, WSE_LOG_INFO,
+			 "| %s is written: a forward of the next step is to prove it", s->name);
+	return 0;
+}
+
+typedef int (*save_fn)(struct wse_session *s, const char *path,
+		       const struct wse_st_progress *progress);
+
+static int save(struct loop *l, save_fn how)
 {
 	uint64_t step = wse_session_step(l->s);
 	char name[64];
-	struct saving s = {.l = l, .name = name, .begin = now(), .said = now()};
-	const struct wse_st_progress progress = {wrote, &s};
+	struct saving s = {.l = l, .name = name, .begin = now()};
+	const struct wse_st_progress progress = {wrote, &s,
+						 how == wse_session_save_probed ? whole : NULL};
 	int ret;
 
 	if (l->saved == step)
 		return 0;
 	snprintf(name, sizeof(name), "checkpoint_%" PRIu64 ".safetensors", step);
-	ret = wse_session_save(l->s, in_dir(l, name), &progress);
+	s.said = s.begin;
+	ret = how(l->s, in_dir(l, name), &progress);
 	if (ret)
 		return ret;
 	l->saved = step;
@@ -177,7 +193,7 @@ static int save_due(struct loop *l)
 	l->due = UINT64_MAX;
 	wse_failure_keep(&before, 0);
 	ret = wse_session_check_grads(l->s);
-	ret = ret ? ret : save(l);
+	ret = ret ? ret : save(l, wse_session_save);
 	if (!ret || ret == -ERANGE)
 		return ret;
 	wse_logf(&l->log, WSE_LOG_ERROR, "%s", wse_error());
@@ -187,9 +203,7 @@ static int save_due(struct loop *l)
 /* the last one: no next step will prove it, so a forward of it is done for that alone */
 static int save_last(struct loop *l)
 {
-	int ret = l->saved == wse_session_step(l->s) ? 0 : wse_session_probe(l->s);
-
-	return ret ? ret : save(l);
+	return save(l, wse_session_save_probed);
 }
 
 /* no reason to stop a run for */

@@ -11,6 +11,7 @@
 #include "input/hf_config.h"
 #include "input/bpe.h"
 #include "input/hdf5.h"
+#include "memx/safetensors.h"
 #include "num/num.h"
 #include "ops/ops.h"
 #include "live.h"
@@ -332,14 +333,18 @@ uint32_t wse_session_devices(struct wse_session *s)
 	return s->ranks ? wse_ranks_devices(s->ranks) : wse_swarm_alive(s->swarm);
 }
 
-/* the first n micro-batches, of the samples in s->samples; of several ranks each does its part */
-static int run_jobs(struct wse_session *s, uint32_t n)
+/*
+ * The first n micro-batches, of the samples in s->samples; of several ranks each does its part.
+ * They run until end_jobs(); *begin is when they began
+ */
+static int begin_jobs(struct wse_session *s, uint32_t n, uint64_t *begin)
 {
 	struct wse_swarm_step step = wse_slots_step(&s->io, n);
 	unsigned int before = wse_failures();
-	uint64_t begin = wse_profile_now(s->profile);
-	int ret = check_whole(s), finish;
+	struct wse_failure finish;
+	int ret = check_whole(s);
 
+	*begin = wse_profile_now(s->profile);
 	if (!ret && s->cfg.forward) /* images and inputs are there before anybody waits for them */
 		ret = wse_memx_finish(s->memx);
 	if (!ret && s->ranks)
@@ -355,20 +360,38 @@ static int run_jobs(struct wse_session *s, uint32_t n)
 		return wse_fail_since(before, ret, "%s",
 				      ret == -ENODEV ? "no device is left" : strerror(-ret));
 	/* the rest of the last update, while the first unit runs */
-	finish = wse_memx_finish(s->memx);
-	wse_profile_span(s->profile, WSE_SPAN_FINISH, begin);
-	ret = wse_swarm_wait(s->swarm);
+	ret = wse_memx_finish(s->memx);
+	wse_profile_span(s->profile, WSE_SPAN_FINISH, *begin);
+	if (!ret)
+		return 0;
+	wse_failure_keep(&finish, ret);
+	wse_swarm_wait(s->swarm);
+	wse_profile_span(s->profile, WSE_SPAN_MICRO_BATCHES, *begin);
+	return wse_failure_tell(&finish);
+}
+
+static int end_jobs(struct wse_session *s, uint64_t begin)
+{
+	unsigned int before = wse_failures();
+	int ret = wse_swarm_wait(s->swarm);
+
 	wse_profile_span(s->profile, WSE_SPAN_MICRO_BATCHES, begin);
-	if (finish)
-		return finish;
 	/* another rank failed; this one may have, too, and then says so */
 	if (ret && s->ranks && wse_ranks_failed(s->ranks) && wse_swarm_alive(s->swarm))
 		return ret;
 	if (ret)
-		return wse_fail_in(
-			wse_fail_since(before, ret, "%s", strerror(-ret)),
-			"step %llu: the last device failed: ", (unsigned long long)step.step);
+		return wse_fail_in(wse_fail_since(before, ret, "%s", strerror(-ret)),
+				   "step %llu: the last device failed: ",
+				   (unsigned long long)wse_session_step(s) + 1);
 	return 0;
+}
+
+static int run_jobs(struct wse_session *s, uint32_t n)
+{
+	uint64_t begin;
+	int ret = begin_jobs(s, n, &begin);
+
+	return ret ? ret : end_jobs(s, begin);
 }
 
 /*
@@ -491,15 +514,20 @@ static uint64_t batch_tokens(const struct wse_session *s)
 	return s->cfg.batch * s->cfg.model.span;
 }
 
+/* no gradients of the first micro-batches, or again */
+static void set_backward(struct wse_session *s, uint32_t micro_batches, unsigned char backward)
+{
+	for (uint32_t i = 0; i < micro_batches; i++)
+		s->io.jobs[i].backward = backward;
+}
+
 static int forward(struct wse_session *s, uint32_t micro_batches)
 {
 	int ret;
 
-	for (uint32_t i = 0; i < micro_batches; i++)
-		s->io.jobs[i].backward = 0;
+	set_backward(s, micro_batches, 0);
 	ret = run_jobs(s, micro_batches);
-	for (uint32_t i = 0; i < micro_batches; i++)
-		s->io.jobs[i].backward = 1;
+	set_backward(s, micro_batches, 1);
 	return ret;
 }
 
@@ -589,29 +617,94 @@ int wse_session_loss_on(struct wse_session *s, const uint16_t *samples, const ui
 	return ret;
 }
 
-int wse_session_probe(struct wse_session *s)
+/* ---- can training go on from here? ---- */
+
+struct probe {
+	struct wse_session *s;
+	struct wse_failure before, found; /* found: what it came to */
+	uint64_t begin;
+	int running, ended;
+	const struct wse_st_progress *progress; /* of what it runs beside, NULL: of nothing */
+};
+
+static void begin_probe(struct probe *p)
 {
-	struct wse_failure before;
+	struct wse_session *s = p->s;
+
+	next_batch(s);
+	wse_failure_keep(&p->before, 0);
+	set_backward(s, s->plan.micro_batches, 0);
+	wse_failure_keep(&p->found, begin_jobs(s, s->plan.micro_batches, &p->begin));
+	p->running = !p->found.err;
+}
+
+static int end_probe(struct probe *p)
+{
+	struct wse_session *s = p->s;
+	int ret = p->running ? end_jobs(s, p->begin) : wse_failure_tell(&p->found);
 	const char *where;
 	uint64_t token = 0;
 	double sum = 0.0;
+
+	set_backward(s, s->plan.micro_batches, 1);
+	p->ended = 1;
+	if (!ret) {
+		ret = add_losses(s, batch_tokens(s), NULL, &sum);
+	} else if (!s->ranks) {
+		wse_failure_undo(&p->before);
+		where = find_nonfinite(s, 0, batch_tokens(s), &token);
+		ret = where ? wse_fail(-ERANGE, "step %llu: token %llu is not finite at %s",
+				       (unsigned long long)wse_session_step(s) + 1,
+				       (unsigned long long)token, where)
+			    : wse_memx_finish(s->memx);
+	}
+	return wse_failure_keep(&p->found, ret);
+}
+
+int wse_session_probe(struct wse_session *s)
+{
+	struct probe p = {.s = s};
 	int ret = wse_ranks_meet(s, WSE_TOGETHER_PROBE, 0);
 
 	if (ret)
 		return ret;
-	next_batch(s);
-	wse_failure_keep(&before, 0);
-	ret = forward(s, s->plan.micro_batches);
-	if (!ret)
-		return add_losses(s, batch_tokens(s), NULL, &sum);
-	if (s->ranks)
-		return ret;
-	wse_failure_undo(&before);
-	where = find_nonfinite(s, 0, batch_tokens(s), &token);
-	return where ? wse_fail(-ERANGE, "step %llu: token %llu is not finite at %s",
-				(unsigned long long)wse_session_step(s) + 1,
-				(unsigned long long)token, where)
-		     : wse_memx_finish(s->memx);
+	begin_probe(&p);
+	return end_probe(&p);
+}
+
+static void probe_wrote(void *ctx, uint64_t done, uint64_t total)
+{
+	const struct probe *p = ctx;
+
+	if (p->progress && p->progress->wrote)
+		p->progress->wrote(p->progress->ctx, done, total);
+}
+
+static int probe_whole(void *ctx)
+{
+	struct probe *p = ctx;
+	int ret = p->progress && p->progress->whole ? p->progress->whole(p->progress->ctx) : 0;
+
+	return ret ? ret : end_probe(p);
+}
+
+int wse_session_save_probed(struct wse_session *s, const char *path,
+			    const struct wse_st_progress *progress)
+{
+	struct probe p = {.s = s, .progress = progress};
+	const struct wse_st_progress mine = {probe_wrote, &p, probe_whole};
+	struct wse_failure saved;
+	int ret;
+
+	if (s->ranks) { /* state of the others comes by messages, as their gradients do */
+		ret = wse_session_probe(s);
+		return ret ? ret : wse_session_save(s, path, progress);
+	}
+	begin_probe(&p);
+	wse_failure_keep(&saved, wse_session_save(s, path, &mine));
+	if (!p.ended)
+		end_probe(&p);
+	return wse_failure_tell(p.found.err ? &p.found : &saved);
 }
 
 int wse_session_check_grads(struct wse_session *s)

@@ -116,6 +116,12 @@ int wse_session_check_grads(struct wse_session *s);
  * checkpoint needs before it may be called good. On the host when no device is left to ask.
  */
 int wse_session_probe(struct wse_session *s);
+/*
+ * Both: the forward runs while the file is written, which is in its place once the forward has
+ * ended well. A sentence about the weights comes before one about the file
+ */
+int wse_session_save_probed(struct wse_session *s, const char *path,
+			    const struct wse_st_progress *progress);
 
 /* mean loss over the samples of held-out set `set`, at most max_batches batches of them (0: all);
  * -ERANGE when one is not finite. *samples is their number */

@@ -70,6 +70,97 @@ static void not_finite(void)
 	   "the last device dies there: %s", wse_error());
 }
 
+/* ---- a last checkpoint, written while a forward of the next step proves it ---- */
+
+struct writing {
+	uint64_t calls, last, total;
+	int back, whole, refuse;
+};
+
+static void wrote(void *ctx, uint64_t done, uint64_t total)
+{
+	struct writing *w = ctx;
+
+	w->calls++;
+	w->back += done < w->last || done > total;
+	w->last = done;
+	w->total = total;
+}
+
+static int is_whole(void *ctx)
+{
+	struct writing *w = ctx;
+
+	w->whole++;
+	return w->refuse ? wse_fail(-ECANCELED, "it is not wanted") : 0;
+}
+
+/* a step, and then a file */
+static int step_and_save(const char *const *sets, uint32_t nsets, int files, const char *name,
+			 struct writing *w)
+{
+	const struct wse_st_progress progress = {wrote, w, is_whole};
+	struct wse_step_result r;
+	struct wse_config cfg;
+	struct wse_session s;
+	char path[200];
+	int ret = wse_config_parse("test", yaml, strlen(yaml), sets, nsets, &cfg);
+
+	snprintf(cfg.data, sizeof(cfg.data), "%s/text", dir);
+	snprintf(cfg.model_dir, sizeof(cfg.model_dir), "%s", dir);
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	if (!ret && files)
+		ret = limit_for(&cfg, four, 2, (enum wse_memory_files)files, 1);
+	ret = ret ? ret : wse_session_open(&s, &cfg, four, 2, NULL);
+	if (ret)
+		return ret;
+	ret = wse_session_compute(&s, &r);
+	ret = ret ? ret : wse_session_commit(&s, &r);
+	ret = ret ? ret : wse_session_save_probed(&s, path, &progress);
+	if (!ret) { /* the session goes on, and there is one more file */
+		ret = wse_session_compute(&s, &r);
+		ret = ret ? ret : wse_session_commit(&s, &r);
+		snprintf(path, sizeof(path), "%s/after", dir);
+		ret = ret ? ret : wse_session_save(&s, path, NULL);
+	}
+	wse_session_close(&s);
+	return ret;
+}
+
+static void probed(void)
+{
+	/* more than a file has buffers; the learning rate last, so that the good one goes without */
+	static const char *const sets[] = {
+		"model.hidden_sizes=[320, 320, 320, 320, 320, 320, 320, 320, 320]",
+		"train_dataloader.batch_size=32", "train_dataloader.micro_batch_size=16",
+		"precision.max_gradient_norm=0",
+		"schedulers=[{ConstantLR: {learning_rate: 100000}}]"};
+	char hash[3][65];
+	int ret = 0;
+
+	for (int files = 0; files < 2; files++) {
+		struct writing w = {0}, bad = {0}, no = {.refuse = 1};
+		const char *how = files ? "state in a file" : "state in memory";
+
+		ret = step_and_save(sets, 4, files ? WSE_FILES_STATE : 0, "probed", &w);
+		ret = ret ? ret : wse_ckpt_hash(in_dir("probed"), hash[files]);
+		ret = ret ? ret : wse_ckpt_hash(in_dir("after"), hash[2]);
+		ok(!ret && w.whole == 1 && !w.back && w.last == w.total && w.calls > 8,
+		   "%s: a file and its proof: told %llu times of %.1f MB%s%s", how,
+		   (unsigned long long)w.calls, 1e-6 * (double)w.total, ret ? ": " : "",
+		   ret ? wse_error() : "");
+		ret = step_and_save(sets, 5, files ? WSE_FILES_STATE : 0, "bad", &bad);
+		ok(ret == -ERANGE && bad.whole == 1 && bad.last == bad.total && !is_there("bad") &&
+			   !is_there("bad.tmp") && !strncmp(wse_error(), "step 2: ", 8),
+		   "%s: all was written when it was found bad, and is gone: %s", how, wse_error());
+		ret = step_and_save(sets, 4, files ? WSE_FILES_STATE : 0, "no", &no);
+		ok(ret == -ECANCELED && no.whole == 1 && !is_there("no") && !is_there("no.tmp") &&
+			   strstr(wse_error(), "it is not wanted"),
+		   "%s: a file that is refused: %s", how, wse_error());
+	}
+	ok(!strcmp(hash[0], hash[1]) && strcmp(hash[0], hash[2]), "the same file from both");
+}
+
 /* a checkpoint with all numbers of a tensor replaced, and right checksums */
 static void damaged(const char *tensor, float value, int eval, const char *want)
 {
@@ -350,6 +441,7 @@ int main(void)
 	if (ret)
 		return ret < 0;
 	not_finite();
+	probed();
 	another_run();
 	locked();
 	evaluations();
