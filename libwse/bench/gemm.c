@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "bench.h"
+#include "profile.h"
 #include "wse_regs.h"
 
 #define ROWS   4u
@@ -190,6 +191,8 @@ static int measure(struct gemm *g, int wgrad, uint32_t count, struct result *r)
 		r->seconds = bench_now() - begin;
 		if (!ret)
 			ret = wse_fence_cycles(fence, &start, &end);
+		if (!ret)
+			ret = bench_profile_submit(g->dev, fence, cmds, n);
 		wse_fence_destroy(fence);
 	}
 	if (!ret)

@@ -18,6 +18,7 @@
 #include "train/session.h"
 #include "bench.h"
 #include "gpt.h"
+#include "profile.h"
 #include "wse_regs.h"
 
 #define TEXT_BYTES 65536u
@@ -71,7 +72,7 @@ int bench_session(struct wse_session *s, const char *uri, uint32_t n, const char
 	memset(s, 0, sizeof(*s));
 	ret = ret ? ret : wse_session_open_part(s, &cfg, uris, n, NULL, rank, ranks);
 	unlink(path);
-	return ret;
+	return ret ? ret : bench_profile_opened(s);
 }
 
 /* n devices of one uri; sets: configuration on top of the above */

@@ -14,6 +14,7 @@
 
 #include "bench.h"
 #include "kernels.h"
+#include "profile.h"
 #include "wse_regs.h"
 
 #define ROWS   4u
@@ -79,6 +80,8 @@ static int64_t cycles_of(const struct bench_kernel_tile *s, const struct drm_wse
 		ret = wse_fence_wait(fence, WSE_FOREVER);
 		if (!ret)
 			ret = wse_fence_cycles(fence, &begin, &end);
+		if (!ret)
+			ret = bench_profile_submit(s->dev, fence, cmds, n);
 		wse_fence_destroy(fence);
 	}
 	return ret ? ret : (int64_t)(end - begin);

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "bench.h"
+#include "profile.h"
 #include "wse_release.h"
 
 #define RUNS_MIN 3
@@ -101,13 +102,16 @@ static void report(const struct bench *b, const struct options *o, double *v, in
 static int run(const struct bench *b, const struct options *o)
 {
 	double v[RUNS_MAX], begin = bench_now();
-	int n, ret;
+	int n, ret, most = bench_profiled() ? 1 : RUNS_MAX;
 
-	for (n = 0; n < RUNS_MAX && (n < RUNS_MIN || bench_now() - begin < SECONDS); n++) {
+	for (n = 0; n < most && (n < RUNS_MIN || bench_now() - begin < SECONDS); n++) {
 		struct bench_measure m = {0};
 		unsigned int before = wse_failures();
 
-		ret = b->run(&m);
+		ret = bench_profile_begin(b->name);
+		ret = ret ? ret : b->run(&m);
+		if (bench_profile_end() && !ret)
+			ret = -EIO;
 		wse_fail_since(before, ret, "%s", strerror(-ret));
 		v[n] = m.value;
 		if (!ret && o->raw)
@@ -147,6 +151,8 @@ static int usage(FILE *f)
 		"  --json        one object a line (default: a table)\n"
 		"  --raw         every run, too, with its counters (default: the best and the "
 		"median)\n"
+		"  --profile DIR once each, and where the cycles go: timelines, tables, heat maps\n"
+		"                (default: none)\n"
 		"  --cycles      the figures in device cycles of the RTL alone, each once: the same "
 		"every time\n"
 		"  --check-cycles FILE  those that take seconds against FILE, TAP\n"
@@ -165,9 +171,11 @@ static int usage(FILE *f)
 
 static int bad_option(const char *arg)
 {
+	int named = !strcmp(arg, "--only") || !strcmp(arg, "--check-cycles") ||
+		    !strcmp(arg, "--profile");
+
 	fprintf(stderr, "wse-bench: \"%s\" %s: wse-bench --help lists the options\n", arg,
-		strcmp(arg, "--only") && strcmp(arg, "--check-cycles") ? "is no option"
-								       : "needs a name");
+		named ? "needs a name" : "is no option");
 	return 2;
 }
 
@@ -196,6 +204,8 @@ int main(int argc, char **argv)
 			o.raw = 1;
 		else if (!strcmp(argv[i], "--only") && i + 1 < argc)
 			o.only = argv[++i];
+		else if (!strcmp(argv[i], "--profile") && i + 1 < argc)
+			bench_profile_to(argv[++i]);
 		else if (!strcmp(argv[i], "--cycles"))
 			cycles = 1;
 		else if (!strcmp(argv[i], "--check-cycles") && i + 1 < argc)
@@ -210,6 +220,11 @@ int main(int argc, char **argv)
 			return usage(stdout);
 		else
 			return bad_option(argv[i]);
+	}
+	if (bench_profiled() && (cycles || check)) {
+		fprintf(stderr, "wse-bench: --profile is of runs: not with --cycles and "
+				"--check-cycles\n");
+		return 2;
 	}
 	if (cycles)
 		return bench_cycles(of, count);

@@ -17,6 +17,7 @@
 #include "ref/mlp_ref.h"
 #include "train/session.h"
 #include "bench.h"
+#include "profile.h"
 #include "wse_regs.h"
 
 #define TEXT_BYTES 65536u
@@ -71,7 +72,7 @@ static int open_session(struct wse_session *s, const char *uri, uint32_t n, cons
 	memset(s, 0, sizeof(*s));
 	ret = ret ? ret : wse_session_open(s, &cfg, uris, n, NULL);
 	unlink(path);
-	return ret;
+	return ret ? ret : bench_profile_opened(s);
 }
 
 static int step(struct wse_session *s)
