@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "hf_config.h"
 #include "sections.h"
 
 static void read_backend(struct sections *s, struct wse_yaml *init)
@@ -210,6 +211,30 @@ static void read_tokenizer(struct sections *s, struct wse_yaml *trainer)
 			wse_bpe_size(s->bpe), s->vocab, wse_bpe_size(s->bpe));
 }
 
+/* bytes, as transformers writes them: 5000000, "5MB", "2GiB"; 0: none */
+static uint64_t read_size(struct sections *s, struct wse_yaml *y, const char *key)
+{
+	static const char *const units[] = {"", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB"};
+	const struct wse_yaml *c = reader_want(&s->r, y, key, 0);
+	unsigned long long v = 0;
+	uint64_t by = 1;
+	char *end;
+
+	if (!c)
+		return 0;
+	errno = 0;
+	if (c->type == WSE_YAML_SCALAR && *c->text >= '0' && *c->text <= '9')
+		v = strtoull(c->text, &end, 10);
+	for (size_t i = 0; v && i < sizeof(units) / sizeof(*units); i++) {
+		if (i)
+			by = i == 5 ? 1024 : by * (i < 5 ? 1000 : 1024);
+		if (!strcmp(end, units[i]) && !errno && v <= UINT64_MAX / 2 / by)
+			return v * by;
+	}
+	reader_fail(&s->r, c, "must be a size, such as 5000000, 500MB, 5GB or 2GiB");
+	return 0;
+}
+
 static void read_loop(struct sections *s, struct wse_yaml *init)
 {
 	static const char *const states[] = {"all", "model,optimizer,dataloader", "model", NULL};
@@ -225,6 +250,10 @@ static void read_loop(struct sections *s, struct wse_yaml *init)
 	c->load_states =
 		(enum wse_ckpt_load)reader_choice(r, y, "load_checkpoint_states", 0, states);
 	c->save_initial = reader_flag(r, y, "save_initial_checkpoint", 0);
+	c->max_shard = read_size(s, y, "max_shard_size");
+	if (c->max_shard && !(c->model.family && wse_hf_config_has(&c->model)) && !r->faults->n)
+		reader_fail(r, wse_yaml_peek(y, "max_shard_size"),
+			    "is for models that Hugging Face's transformers has: this is none");
 	/* a checkpoint fits the model here, tensor by tensor, whatever this says */
 	wse_config_ignore(s, y, "disable_strict_checkpoint_loading");
 	y = reader_map(r, init, "logging", 0);

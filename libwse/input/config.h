@@ -35,6 +35,7 @@ struct wse_config {
 	uint64_t eval_steps;		/* batches of an evaluation; 0: all held-out samples */
 	uint64_t checkpoint_steps;	/* 0: only at the end */
 	int save_initial;		/* a checkpoint of step 0, too */
+	uint64_t max_shard;		/* bytes of a file of model_dir/model; 0: none is written */
 	enum wse_ckpt_load load_states;	/* checkpoint.load_checkpoint_states */
 	uint64_t log_steps;
 	uint64_t memory_limit;		/* bytes; 0: none */

@@ -342,6 +342,13 @@ static void put(FILE *f, const struct wse_gpt *m, enum wse_gpt_names names)
 	fputs("  \"torch_dtype\": \"float32\"\n}\n", f);
 }
 
+int wse_hf_config_has(const struct wse_model *model)
+{
+	const struct wse_gpt *m = wse_gpt(model);
+
+	return model->family == &wse_family_gpt && is_theirs(m, wse_gpt_names_of(m));
+}
+
 int wse_hf_config_write(const char *dir, const struct wse_model *model)
 {
 	const struct wse_gpt *m = wse_gpt(model);
@@ -349,7 +356,7 @@ int wse_hf_config_write(const char *dir, const struct wse_model *model)
 	int fd, ret = 0;
 	FILE *f;
 
-	if (model->family != &wse_family_gpt || !is_theirs(m, wse_gpt_names_of(m)))
+	if (!wse_hf_config_has(model))
 		return 0;
 	if ((size_t)snprintf(file, sizeof(file), "%s/config.json", dir) >= sizeof(file))
 		return -ENAMETOOLONG;

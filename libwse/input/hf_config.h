@@ -21,6 +21,9 @@ int wse_hf_config_check(const char *path, const struct wse_model *model);
  */
 int wse_hf_config_read(const char *path, struct wse_gpt *g, uint32_t *window, int *dropout);
 
+/* has transformers such a model? */
+int wse_hf_config_has(const struct wse_model *model);
+
 /*
  * dir/config.json, by which transformers opens weights that lie beside it as model.safetensors; one
  * that is there stays. Nothing for a model that Hugging Face has no family for. -errno of the file

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "check.h"
+#include "export.h"
 #include "input/hf_config.h"
 #include "memx/safetensors.h"
 #include "output/metrics.h"
@@ -204,6 +205,21 @@ static int save_due(struct loop *l)
 static int save_last(struct loop *l)
 {
 	return save(l, wse_session_save_probed);
+}
+
+/* the weights of the end, for transformers */
+static int export(struct loop *l)
+{
+	uint32_t files;
+	int ret;
+
+	if (!l->run->cfg.max_shard)
+		return 0;
+	ret = wse_session_export(l->s, in_dir(l, "model"), l->run->cfg.max_shard, &files);
+	if (!ret)
+		wse_logf(&l->log, WSE_LOG_INFO, "| Exported %s: %u file%s", l->path, files,
+			 files == 1 ? "" : "s");
+	return ret;
 }
 
 /* no reason to stop a run for */
@@ -679,6 +695,7 @@ static int train(struct loop *l)
 		failed(l, ret, 1);
 	} else {
 		ret = save_last(l);
+		ret = ret ? ret : export(l);
 		if (ret)
 			failed(l, ret, 0);
 	}

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: MIT
+#define _GNU_SOURCE /* renameat2() */
+#include "export.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "input/hf_config.h"
+#include "memx/ckpt_arrays.h"
+#include "memx/safetensors.h"
+#include "memx/st_index.h"
+#include "ranks.h"
+
+enum { FILES = 9999, PATH = WSE_PATH + 128 };
+
+struct export
+{
+	struct wse_session *s;
+	const char *dir;
+	uint64_t most;
+	uint32_t *files;
+	char tmp[PATH];
+	struct wse_ckpt_arrays a;
+	uint32_t *first;  /* [files + 1] entries of each file */
+	uint32_t n, file; /* files, and the one that is written */
+};
+
+/* ---- folders ---- */
+
+static int ends(const char *name, const char *with)
+{
+	size_t n = strlen(name), m = strlen(with);
+
+	return n >= m && !strcmp(name + n - m, with);
+}
+
+static int is_ours(const char *name)
+{
+	return !strcmp(name, "config.json") || !strcmp(name, WSE_ST_INDEX) ||
+	       (!strncmp(name, "model", 5) &&
+		(ends(name, ".safetensors") || ends(name, ".safetensors.tmp")));
+}
+
+/* each name in it but "." and "..", until each() says not 0; -ENOENT: no folder */
+static int walk(const char *dir, int (*each)(const char *dir, const char *name))
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	int ret = 0;
+
+	if (!d)
+		return -errno;
+	while (!ret && (e = readdir(d)))
+		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
+			ret = each(dir, e->d_name);
+	closedir(d);
+	return ret;
+}
+
+static int check_one(const char *dir, const char *name)
+{
+	return is_ours(name)
+		       ? 0
+		       : wse_fail(-EEXIST, "%.300s has %.100s, which is no export's: move it away",
+				  dir, name);
+}
+
+static int unlink_one(const char *dir, const char *name)
+{
+	char path[PATH + 300];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return unlink(path) ? -errno : 0;
+}
+
+/* an export, or what is left of one; nothing else is touched */
+static int remove_export(const char *dir)
+{
+	int ret = walk(dir, check_one);
+
+	ret = ret ? ret : walk(dir, unlink_one);
+	ret = ret ? ret : rmdir(dir) ? -errno : 0;
+	return ret == -ENOENT ? 0 : ret;
+}
+
+static int sync_dir(const char *dir)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = fsync(fd) ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
+/* what is in tmp takes the place of dir at once */
+static int take_place(struct export *x)
+{
+	char above[PATH];
+	const char *slash = strrchr(x->dir, '/');
+	int ret = 0;
+
+	if (renameat2(AT_FDCWD, x->tmp, AT_FDCWD, x->dir, RENAME_EXCHANGE)) {
+		if (errno != ENOENT && errno != EINVAL)
+			return -errno;
+		/* there is none, or a file system that cannot: NFS */
+		if (errno == EINVAL)
+			ret = remove_export(x->dir);
+		if (!ret && rename(x->tmp, x->dir))
+			ret = -errno;
+	} else {
+		ret = remove_export(x->tmp);
+	}
+	snprintf(above, sizeof(above), "%.*s", slash ? (int)(slash - x->dir) : 1,
+		 slash ? x->dir : ".");
+	return ret ? ret : sync_dir(*above ? above : "/");
+}
+
+/* ---- files ---- */
+
+static uint64_t bytes_of(const struct export *x, uint32_t entry)
+{
+	const struct wse_entry *e = &x->a.e[entry];
+
+	return sizeof(float) * (uint64_t)e->dim[0] * e->dim[1];
+}
+
+/* which entries go into which file: in their order, each file as full as may be */
+static int cut(struct export *x)
+{
+	uint64_t have = 0;
+
+	x->first = calloc(x->a.n + 1ul, sizeof(*x->first));
+	if (!x->first)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < x->a.n; i++) {
+		uint64_t n = bytes_of(x, i);
+
+		if (!x->n || have + n > x->most) {
+			x->first[x->n++] = i;
+			have = 0;
+		}
+		have += n;
+	}
+	x->first[x->n] = x->a.n;
+	return x->n <= FILES ? 0
+			     : wse_fail(-EINVAL,
+					"checkpoint.max_shard_size %" PRIu64
+					" makes %u files: choose more",
+					x->most, x->n);
+}
+
+static int floats(void *ctx, uint32_t i, size_t from, size_t count, float *out)
+{
+	const struct export *x = ctx;
+	uint32_t entry = x->first[x->file] + i;
+	int ret = wse_ckpt_read(&x->a, WSE_MEMX_P, entry, from, count, out);
+
+	return ret ? ret : wse_ckpt_check_finite(&x->a, WSE_MEMX_P, entry, from, count, out);
+}
+
+static void name_file(const struct export *x, uint32_t file, char name[60])
+{
+	if (x->n == 1)
+		snprintf(name, 60, "model.safetensors");
+	else
+		snprintf(name, 60, "model-%05u-of-%05u.safetensors", file + 1, x->n);
+}
+
+static int write_file(struct export *x)
+{
+	struct wse_st_meta format = {"format", "pt"};
+	struct wse_st st = {.floats = floats, .floats_ctx = x, .meta = &format, .nmeta = 1};
+	char name[60], path[PATH + 64];
+	int ret;
+
+	st.tensors = calloc(x->a.n, sizeof(*st.tensors));
+	if (!st.tensors)
+		return -ENOMEM;
+	for (uint32_t i = x->first[x->file]; i < x->first[x->file + 1]; i++) {
+		struct wse_st_tensor *t = &st.tensors[st.ntensors++];
+		const struct wse_entry *e = &x->a.e[i];
+
+		wse_ckpt_name(&x->a, WSE_MEMX_P, i, t->name);
+		t->ndim = e->ndim;
+		wse_entry_file_dims(e, t->dim);
+		t->count = (size_t)e->dim[0] * e->dim[1];
+		t->transposed = e->transposed;
+	}
+	name_file(x, x->file, name);
+	snprintf(path, sizeof(path), "%s/%s", x->tmp, name);
+	ret = wse_st_write(path, &st);
+	free(st.tensors);
+	return ret;
+}
+
+static int write_index(const struct export *x)
+{
+	char name[WSE_ST_NAME], file[60], path[PATH + 64];
+	uint64_t total = 0;
+	FILE *f;
+	int ret;
+
+	if (x->n == 1)
+		return 0;
+	snprintf(path, sizeof(path), "%s/%s", x->tmp, WSE_ST_INDEX);
+	f = fopen(path, "we");
+	if (!f)
+		return -errno;
+	for (uint32_t i = 0; i < x->a.n; i++)
+		total += bytes_of(x, i);
+	fprintf(f, "{\n  \"metadata\": {\"total_size\": %" PRIu64 "},\n  \"weight_map\": {\n",
+		total);
+	for (uint32_t k = 0; k < x->n; k++)
+		for (uint32_t i = x->first[k]; i < x->first[k + 1]; i++) {
+			wse_ckpt_name(&x->a, WSE_MEMX_P, i, name);
+			name_file(x, k, file);
+			fprintf(f, "    \"%s\": \"%s\"%s\n", name, file, i + 1 < x->a.n ? "," : "");
+		}
+	fputs("  }\n}\n", f);
+	ret = fflush(f) || fsync(fileno(f)) ? -errno : ferror(f) ? -EIO : 0;
+	if (fclose(f) && !ret)
+		ret = -errno;
+	return ret;
+}
+
+static int write_all(void *ctx)
+{
+	struct export *x = ctx;
+	int ret = wse_memx_finish(x->s->memx);
+
+	ret = ret ? ret : walk(x->dir, check_one);
+	ret = ret == -ENOENT ? 0 : ret;
+	ret = ret ? ret : remove_export(x->tmp); /* of one that was killed */
+	if (!ret && mkdir(x->tmp, 0777))
+		ret = -errno;
+	ret = ret ? ret : wse_ckpt_open_arrays(&x->a, x->s->memx, &x->s->cfg.optim);
+	ret = ret ? ret : cut(x);
+	for (x->file = 0; x->file < x->n && !ret; x->file++)
+		ret = write_file(x);
+	ret = ret ? ret : write_index(x);
+	ret = ret ? ret : wse_hf_config_write(x->tmp, &x->s->cfg.model);
+	ret = ret ? ret : sync_dir(x->tmp);
+	ret = ret ? ret : take_place(x);
+	if (ret)
+		remove_export(x->tmp);
+	*x->files = x->n;
+	wse_ckpt_close_arrays(&x->a);
+	free(x->first);
+	return ret;
+}
+
+int wse_session_export(struct wse_session *s, const char *dir, uint64_t most, uint32_t *files)
+{
+	struct export x = {.s = s, .dir = dir, .most = most, .files = files};
+	unsigned int before = wse_failures();
+	int ret;
+
+	if (!wse_hf_config_has(&s->cfg.model))
+		return wse_fail(-EINVAL,
+				"export %.200s: Hugging Face's transformers has no such "
+				"model",
+				dir);
+	if ((size_t)snprintf(x.tmp, sizeof(x.tmp), "%s.tmp", dir) >= WSE_PATH + 64)
+		return wse_fail(-ENAMETOOLONG, "export %.200s: %s", dir, strerror(ENAMETOOLONG));
+	ret = wse_ranks_read_first(s, write_all, &x);
+	wse_fail_since(before, ret, "%s", strerror(-ret));
+	return ret ? wse_fail_in(ret, "export %.200s: ", dir) : 0;
+}
