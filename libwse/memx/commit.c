@@ -78,6 +78,7 @@ int wse_memx_commit(struct wse_memx *mx, double *norm, double *lr)
 	for (uint32_t i = 0; i < mx->g->nunits; i++)
 		wse_memx_set_ready(mx, i, 0);
 	ret = wse_memx_pass(mx, 0, mx->map.pieces.first[0], 1);
+	ret = ret ? ret : wse_memx_share_inputs(mx);
 	for (uint32_t i = 0; i < mx->g->nunits && !ret; i++)
 		if (mx->images.early[i])
 			ret = wse_memx_pass_unit(mx, i, 1);

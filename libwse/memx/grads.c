@@ -272,10 +272,6 @@ int wse_memx_squares(struct wse_memx *mx)
 	if (ret || mx->map.ranks == 1 || mx->grads.squared)
 		return ret;
 	ret = wse_share_squares(&mx->share, grad_of, mx, mx->grads.scratch, mx->grads.squares);
-	for (uint32_t i = 0; i < mx->tab.n && !ret; i++)
-		if (mx->grads.own[i])
-			mx->grads.squares[i] =
-				wse_sum_squares(mx->grads.own[i], mx->tab.t[i].count);
 	mx->grads.squared = !ret;
 	return ret;
 }

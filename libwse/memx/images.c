@@ -7,10 +7,12 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/pages.h"
 #include "memx/choose.h"
 #include "memx/image_file.h"
+#include "num/num.h"
 
 /* ---- opening ---- */
 
@@ -24,8 +26,9 @@ int wse_memx_open_images(struct wse_memx *mx)
 	mx->images.ready = calloc(n, 1);
 	mx->images.inputs = calloc(mx->tab.n, sizeof(*mx->images.inputs));
 	mx->images.mirror = calloc(mx->tab.n, sizeof(*mx->images.mirror));
+	mx->images.rows = calloc(mx->tab.n, sizeof(*mx->images.rows));
 	if (!mx->images.buf || !mx->images.unit || !mx->images.early || !mx->images.ready ||
-	    !mx->images.inputs || !mx->images.mirror)
+	    !mx->images.inputs || !mx->images.mirror || !mx->images.rows)
 		return -ENOMEM;
 	if (mx->cfg.dir && mx->cfg.image_room && !mx->cfg.forward) {
 		/* what inputs are gathered from stays where it is */
@@ -61,12 +64,64 @@ void wse_memx_close_images(struct wse_memx *mx)
 	free(mx->images.early);
 	free(mx->images.ready);
 	free(mx->images.inputs);
+	for (uint32_t i = 0; mx->images.rows && i < mx->tab.n; i++)
+		free(mx->images.rows[i]);
+	free(mx->images.rows);
 	free(mx->images.mirror);
 }
 
+static int open_rows(struct wse_memx *mx, uint32_t tensor)
+{
+	size_t count = mx->tab.t[tensor].count;
+
+	if (mx->cfg.model.family->leaf) {
+		mx->images.rows[tensor] = wse_pages_alloc(count * sizeof(uint16_t));
+		mx->images.inputs[tensor].bf16 = mx->images.rows[tensor];
+		return mx->images.rows[tensor] ? 0 : -ENOMEM;
+	}
+	mx->images.mirror[tensor] = wse_pages_alloc(count * sizeof(float));
+	mx->images.inputs[tensor].f32 = mx->images.mirror[tensor];
+	return mx->images.mirror[tensor] ? 0 : -ENOMEM;
+}
+
+void wse_memx_show_piece(void *ctx, const struct wse_memx_piece *p, size_t from, size_t n,
+			 const float *in)
+{
+	struct wse_memx *mx = ctx;
+	uint16_t *rows = mx->images.rows[p->tensor];
+	float *mirror = mx->images.mirror[p->tensor];
+
+	for (size_t i = 0; rows && i < n; i++)
+		rows[p->at + from + i] = wse_f32_to_bf16(in[i]);
+	if (mirror)
+		memcpy(mirror + p->at + from, in, n * sizeof(*in));
+}
+
+int wse_memx_share_inputs(struct wse_memx *mx)
+{
+	const struct wse_memx_pieces *l = &mx->map.pieces;
+	uint32_t n = 0;
+
+	for (uint32_t k = 0; k < l->first[0] && mx->map.ranks > 1; k++) {
+		const struct wse_memx_piece *p = &l->p[k];
+		uint32_t owner = wse_memx_piece_owner(k, mx->map.ranks);
+		uint16_t *rows = mx->images.rows[p->tensor];
+		float *mirror = mx->images.mirror[p->tensor];
+
+		if (rows)
+			mx->share.parts[n++] = (struct wse_memx_part){owner, rows + p->at,
+								      p->count * sizeof(*rows)};
+		if (mirror)
+			mx->share.parts[n++] = (struct wse_memx_part){owner, mirror + p->at,
+								      p->count * sizeof(*mirror)};
+	}
+	return n ? mx->share.peers.spread(mx->share.peers.ctx, mx->share.parts, n) : 0;
+}
+
 /*
- * What inputs are gathered from: a tensor in no unit where it lies; a matrix of a unit from its
- * image, or from a copy where the image has another order, or the model wants binary32.
+ * What inputs are gathered from: a tensor in no unit where it lies, or, of several ranks, from a
+ * copy; a matrix of a unit from its image, or from a copy where the image has another order, or the
+ * model wants binary32.
  */
 int wse_memx_find_inputs(struct wse_memx *mx)
 {
@@ -77,6 +132,12 @@ int wse_memx_find_inputs(struct wse_memx *mx)
 
 		if (!(mx->tab.t[i].flags & WSE_TENSOR_INPUT))
 			continue;
+		if (h->unit == WSE_NO_UNIT && mx->map.ranks > 1) {
+			ret = open_rows(mx, i);
+			if (ret)
+				return ret;
+			continue;
+		}
 		if (h->unit == WSE_NO_UNIT && wse_memx_images_alone(&mx->cfg)) {
 			mx->images.inputs[i].bf16 =
 				wse_store_image_rows(mx->map.store, mx->map.alone[i]);
@@ -215,6 +276,8 @@ int wse_memx_refresh(struct wse_memx *mx)
 	wse_masks_show(&mx->masks, mx->images.unit);
 	wse_choose_dense_grads(&mx->masks, mx->step + 1, mx->images.unit);
 	mx->masks.moving = mx->masks.there && !mx->cfg.forward;
+	if (!ret && mx->map.ranks > 1) /* the others' are there */
+		ret = wse_memx_pass(mx, 0, mx->map.pieces.first[0], 0);
 	wse_map_ahead(&mx->map, mx->map.pieces.first[0], mx->map.pieces.n);
 	for (uint32_t i = 0; i < mx->g->nunits && !ret; i++)
 		ret = wse_memx_pass_unit(mx, i, 0);

@@ -52,6 +52,7 @@ int wse_memx_open(const struct wse_memx_cfg *cfg, const struct wse_graph *graph,
 		ret = wse_share_make(&mx->share, &mx->map, mx->images.unit);
 		mx->map.elsewhere = wse_share_elsewhere;
 		mx->share.want = mx->images.file ? wse_memx_want_image : NULL;
+		mx->share.show = wse_memx_show_piece;
 		mx->share.want_ctx = mx;
 		mx->map.ctx = &mx->share;
 	}

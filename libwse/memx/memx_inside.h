@@ -43,7 +43,12 @@ struct wse_memx {
 		/* the unit whose image other ranks' weights go to; WSE_NO_UNIT: none */
 		uint32_t writing;
 		struct wse_input *inputs; /* [tab.n] */
-		float **mirror; /* [tab.n]: a tensor of a unit in its own order, for gather */
+		/*
+		 * [tab.n], for gather: a tensor in its own order, of a unit, or in none of which
+		 * other ranks have pieces: the latter as bf16 in `rows`, unless fp32 is wanted
+		 */
+		float **mirror;
+		uint16_t **rows;
 		pthread_mutex_t lock;
 		pthread_cond_t cond;
 		unsigned char *early; /* [nunits]: the host gathers from it */
@@ -99,6 +104,11 @@ int wse_memx_find_inputs(struct wse_memx *mx);
 /* updating: first, what the commit has not updated; the unit's gradient is used up then */
 int wse_memx_pass_unit(struct wse_memx *mx, uint32_t unit, int updating);
 void wse_memx_set_ready(struct wse_memx *mx, uint32_t unit, int ready);
+/* of several ranks: a piece of a tensor in no unit into what inputs are gathered from */
+void wse_memx_show_piece(void *ctx, const struct wse_memx_piece *p, size_t from, size_t n,
+			 const float *in);
+/* after an update: those of all ranks, from their owners. -errno of the link */
+int wse_memx_share_inputs(struct wse_memx *mx);
 /*
  * err, if it is not 0: what has been written is of no use any more, and a device that waits for an
  * image learns of it

@@ -117,6 +117,8 @@ int wse_memx_pass(struct wse_memx *mx, uint32_t first, uint32_t end, int updatin
 			wse_masks_clear_grad(&mx->masks, p, mx->grads.piece);
 		if (p->unit == WSE_NO_UNIT && updating)
 			update_range(mx, p->tensor, array, 0, grad, p->count);
+		if (p->unit == WSE_NO_UNIT && mx->map.ranks > 1)
+			wse_memx_show_piece(mx, p, 0, p->count, array[WSE_MEMX_P]);
 		if (p->unit != WSE_NO_UNIT && p->rows)
 			pass_matrix(mx, p, array, grad);
 		if (p->vec)

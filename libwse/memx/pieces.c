@@ -39,10 +39,12 @@ static void add(struct wse_memx_pieces *list, const struct wse_memx_piece *p)
 static void add_rows(struct wse_memx_pieces *list, uint32_t unit, uint32_t tensor, uint32_t rows,
 		     uint32_t width, size_t vec)
 {
-	struct wse_memx_piece p = {.unit = unit, .tensor = tensor};
 	uint32_t most = tensor == WSE_NO_TENSOR ? 0 : wse_memx_piece_rows(width);
+	struct wse_memx_piece p = {
+		.unit = unit, .tensor = tensor, .of = most ? (rows + most - 1) / most : 1};
 
 	do {
+		p.no++;
 		p.rows = rows - p.row < most ? rows - p.row : most;
 		p.vec = p.row + p.rows == rows ? vec : 0;
 		p.count = (size_t)p.rows * width + p.vec;
@@ -121,7 +123,7 @@ int wse_memx_pieces_deal(const struct wse_memx_pieces *whole, uint32_t nunits, u
 	}
 	for (uint32_t k = 0; k < whole->n; k++) {
 		slot[k] = kept->n;
-		if (k < whole->first[0] || wse_memx_piece_owner(k, ranks) == rank)
+		if (wse_memx_piece_owner(k, ranks) == rank)
 			add(kept, &whole->p[k]);
 	}
 	slot[whole->n] = kept->n;

@@ -21,6 +21,7 @@ struct wse_memx_piece {
 	uint32_t tensor; /* the matrix, or that tensor; WSE_NO_TENSOR: vectors alone */
 	size_t at, count;
 	uint32_t row, rows; /* of the matrix, or of that tensor, padding included */
+	uint32_t no, of;    /* 1 ... of: which of its unit's, or tensor's; for people */
 	/* floats of vectors, the last ones of count; 0 but in a unit's last piece */
 	size_t vec;
 };
@@ -41,7 +42,7 @@ int wse_memx_pieces_make(const struct wse_graph *g, const struct wse_tensor_tabl
 			 struct wse_memx_pieces *list);
 void wse_memx_pieces_fini(struct wse_memx_pieces *list);
 
-/* which of so many ranks has a unit's piece; those of tensors in no unit are every rank's */
+/* which of so many ranks has a piece */
 static inline uint32_t wse_memx_piece_owner(uint32_t piece, uint32_t ranks)
 {
 	return piece % ranks;

@@ -17,9 +17,11 @@
 /* floats of a piece's matrix that the tensor has; the rest is padding */
 static size_t real_floats(const struct wse_map *m, const struct wse_memx_piece *p)
 {
-	const struct wse_unit *u = &m->g->units[p->unit];
+	const struct wse_unit *u = p->unit == WSE_NO_UNIT ? NULL : &m->g->units[p->unit];
 	size_t rows, end = (size_t)p->row + p->rows;
 
+	if (!u)
+		return p->count;
 	if (u->weight == WSE_NO_TENSOR)
 		return 0;
 	rows = m->tab->t[u->weight].count / u->ins;
@@ -31,11 +33,8 @@ static size_t real_floats(const struct wse_map *m, const struct wse_memx_piece *
 static size_t squares_of(const struct wse_map *m, uint32_t piece)
 {
 	const struct wse_memx_piece *p = &m->pieces.p[piece];
-	size_t n;
+	size_t n = (real_floats(m, p) + BLOCK - 1) / BLOCK;
 
-	if (p->unit == WSE_NO_UNIT)
-		return 0;
-	n = (real_floats(m, p) + BLOCK - 1) / BLOCK;
 	return n + (p->vec ? m->g->units[p->unit].nvec : 0);
 }
 
@@ -47,7 +46,7 @@ static void place_squares(struct wse_share *s)
 
 	for (uint32_t r = 0; r < m->ranks; r++) {
 		s->first[r] = at;
-		for (uint32_t k = m->pieces.first[0]; k < m->pieces.n; k++) {
+		for (uint32_t k = 0; k < m->pieces.n; k++) {
 			if (wse_memx_piece_owner(k, m->ranks) != r)
 				continue;
 			s->at[k] = at;
@@ -143,7 +142,9 @@ int wse_share_elsewhere(void *share, enum wse_memx_array which, uint32_t piece, 
 	int ret;
 
 	s->have = in ? UINT32_MAX : s->have;
-	if (in && which == WSE_MEMX_P) {
+	if (in && which == WSE_MEMX_P && p->unit == WSE_NO_UNIT) {
+		s->show(s->want_ctx, p, from, n, in);
+	} else if (in && which == WSE_MEMX_P) {
 		ret = s->want ? s->want(s->want_ctx, p->unit) : 0;
 		if (ret)
 			return ret;
@@ -151,7 +152,7 @@ int wse_share_elsewhere(void *share, enum wse_memx_array which, uint32_t piece, 
 	}
 	if (in)
 		return 0; /* moments: their owner reads the same file */
-	if (which == WSE_MEMX_P && s->whole[p->unit]) {
+	if (which == WSE_MEMX_P && p->unit != WSE_NO_UNIT && s->whole[p->unit]) {
 		memcpy(out, s->whole[p->unit] + p->at + from, n * sizeof(*out));
 		return 0;
 	}
@@ -168,11 +169,11 @@ static void piece_squares(struct wse_share *s, uint32_t piece, const float *grad
 {
 	const struct wse_map *m = s->map;
 	const struct wse_memx_piece *p = &m->pieces.p[piece];
-	const struct wse_unit *u = &m->g->units[p->unit];
+	const struct wse_unit *u = p->unit == WSE_NO_UNIT ? NULL : &m->g->units[p->unit];
 	double *to = s->squares + s->at[piece];
 
 	to += wse_square_blocks(grad, real_floats(m, p), to);
-	for (uint32_t which = 1; which <= u->nvec && p->vec; which++) {
+	for (uint32_t which = 1; p->vec && which <= u->nvec; which++) {
 		const struct wse_tensor *t = &m->tab->t[u->vec[which - 1].tensor];
 		struct wse_piece q;
 
@@ -190,7 +191,7 @@ int wse_share_squares(struct wse_share *s,
 	const struct wse_memx_pieces *l = &m->pieces;
 	int ret = 0;
 
-	for (uint32_t k = l->first[0]; k < l->n && !ret; k++) {
+	for (uint32_t k = 0; k < l->n && !ret; k++) {
 		const float *g;
 
 		if (!wse_map_has(m, k))
@@ -206,18 +207,19 @@ int wse_share_squares(struct wse_share *s,
 						     (s->first[r + 1] - s->first[r]) *
 							     sizeof(*s->squares)};
 	ret = m->ranks > 1 ? s->peers.spread(s->peers.ctx, s->parts, m->ranks) : 0;
-	for (uint32_t k = l->first[0]; k < l->n && !ret; k++) {
+	for (uint32_t k = 0; k < l->n && !ret; k++) {
 		const struct wse_memx_piece *p = &l->p[k];
-		const struct wse_unit *u = &m->g->units[p->unit];
+		const struct wse_unit *u = p->unit == WSE_NO_UNIT ? NULL : &m->g->units[p->unit];
 		const double *from = s->squares + s->at[k];
 		size_t blocks = (real_floats(m, p) + BLOCK - 1) / BLOCK;
-		double *of = u->weight == WSE_NO_TENSOR ? NULL : &sum[u->weight];
+		uint32_t matrix = u ? u->weight : p->tensor;
+		double *of = matrix == WSE_NO_TENSOR ? NULL : &sum[matrix];
 
 		if (of && !p->row)
 			*of = 0.0;
 		for (size_t i = 0; i < blocks; i++)
 			*of += *from++;
-		for (uint32_t v = 0; v < u->nvec && p->vec; v++)
+		for (uint32_t v = 0; p->vec && v < u->nvec; v++)
 			sum[u->vec[v].tensor] = *from++;
 	}
 	return ret;

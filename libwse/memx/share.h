@@ -32,7 +32,10 @@ struct wse_share {
 	float **whole;
 	/* before a unit's image is written, where images come and go; or NULL */
 	int (*want)(void *ctx, uint32_t unit);
-	void *want_ctx;
+	/* what is written into a piece of another rank's that is in no unit */
+	void (*show)(void *ctx, const struct wse_memx_piece *p, size_t from, size_t n,
+		     const float *in);
+	void *want_ctx; /* of both */
 	double *squares; /* sums of blocks, of rank 0's pieces, of rank 1's, ... */
 	size_t *at;	 /* [pieces.n]: the first of a piece */
 	size_t *first;	 /* [ranks + 1] */
@@ -54,9 +57,9 @@ int wse_share_elsewhere(void *share, enum wse_memx_array which, uint32_t piece, 
 			size_t n, float *out, const float *in);
 
 /*
- * The sum of squares of every tensor's gradient, sum [tab.n], as wse_sum_squares() has it; those in
- * no unit are the caller's. grad() gives the gradient of one of this rank's pieces; scratch: the
- * longest vector. Every rank gets all of them.
+ * The sum of squares of every tensor's gradient, sum [tab.n], as wse_sum_squares() has it. grad()
+ * gives the gradient of one of this rank's pieces; scratch: the longest vector of a unit. Every
+ * rank gets all of them.
  */
 int wse_share_squares(struct wse_share *s,
 		      int (*grad)(void *ctx, uint32_t piece, const float **grad), void *ctx,

@@ -38,8 +38,8 @@ static struct wse_record *make_list(const struct wse_memx_pieces *l, uint32_t ar
 		list[i - host] = (struct wse_record){
 			.bytes = arrays * array_bytes(p),
 			.unit = p->unit,
-			.piece = i - l->first[p->unit] + 1,
-			.pieces = l->first[p->unit + 1] - l->first[p->unit],
+			.piece = p->no,
+			.pieces = p->of,
 		};
 	}
 	return list;

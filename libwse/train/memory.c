@@ -186,6 +186,9 @@ int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, con
 	m->images_file += masks + packed_file;
 	grads_in_file(cfg, plan, &tab, &pieces, devices, ranks, m);
 	for (uint32_t i = 0; i < pieces.first[0]; i++) {
+		/* of several ranks, what inputs are gathered from: wse_memx_find_inputs() */
+		if (ranks > 1 && !forward && tab.t[pieces.p[i].tensor].flags & WSE_TENSOR_INPUT)
+			m->exchange += pieces.p[i].count * (cfg->model.family->leaf ? 2 : 4);
 		m->grads += pieces.p[i].count * sizeof(float);
 		m->grads_file += pieces.p[i].count * sizeof(float);
 	}
@@ -196,7 +199,7 @@ int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, con
 		m->places = 0;
 	}
 	if (ranks > 1 && !forward)
-		m->exchange = exchange(plan, &pieces, ranks);
+		m->exchange += exchange(plan, &pieces, ranks);
 	m->state = arrays * (uint64_t)kept.floats * sizeof(float);
 	m->state_file = wse_store_file_memory(&kept, arrays, &m->disk) + far(&tab, &pieces);
 	if (forward && cfg->model.family->leaf) { /* the images are all there is */

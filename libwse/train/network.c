@@ -45,7 +45,8 @@ static void one_rank(const struct wse_config *cfg, const struct wse_plan *plan,
 		     uint32_t rank, uint32_t ranks, uint32_t all, struct wse_network *n)
 {
 	const struct wse_graph *g = &plan->graph;
-	uint64_t floats = 0, images = 0, mine = 0, image = 0, io = 4ull * plan->tokens, out;
+	uint64_t floats = 0, images = 0, mine = 0, image = 0, host = 0, own = 0,
+		 io = 4ull * plan->tokens, out;
 	uint64_t others = ranks - 1;
 	uint32_t jobs, nodes = nodes_of(plan, rank, ranks, &jobs);
 
@@ -61,12 +62,23 @@ static void one_rank(const struct wse_config *cfg, const struct wse_plan *plan,
 		mine += owns ? p->count : 0;
 		image += owns ? bytes : 0;
 	}
-	out = mine / 4096 * 8;
+	for (uint32_t k = 0; k < pieces->first[0]; k++) {
+		const struct wse_memx_piece *p = &pieces->p[k];
+		uint64_t bytes = p->count * (cfg->model.family->leaf ? 2 : 4);
+
+		host += p->count;
+		own += wse_memx_piece_owner(k, ranks) == rank ? p->count : 0;
+		if (!(tab->t[p->tensor].flags & WSE_TENSOR_INPUT))
+			continue;
+		images += bytes;
+		image += wse_memx_piece_owner(k, ranks) == rank ? bytes : 0;
+	}
+	out = (mine + own) / 4096 * 8;
 	at_least(&n->out, (struct wse_carried){4 * nodes * (floats - mine), others * image,
 					       others * jobs * io, others * out});
-	at_least(&n->in,
-		 (struct wse_carried){4 * (all - nodes) * mine, images - image,
-				      (plan->micro_batches - jobs) * io, floats / 4096 * 8 - out});
+	at_least(&n->in, (struct wse_carried){4 * (all - nodes) * mine, images - image,
+					      (plan->micro_batches - jobs) * io,
+					      (floats + host) / 4096 * 8 - out});
 	n->nodes = nodes > n->nodes ? nodes : n->nodes;
 }
 

@@ -57,6 +57,27 @@ static int holds(const struct wse_memx_pieces *l, const struct wse_graph *g, uin
 	return !bad && got == t->count;
 }
 
+/* each piece, also of a tensor in no unit, is one rank's; 0: good */
+static int dealt(const struct wse_memx_pieces *l)
+{
+	uint32_t *slot = calloc(l->n + 1, sizeof(*slot)), host = 0, n = 0;
+	int bad = 0;
+
+	for (uint32_t rank = 0; rank < 3; rank++) {
+		struct wse_memx_pieces kept;
+
+		bad += wse_memx_pieces_deal(l, 2, rank, 3, &kept, slot) != 0;
+		for (uint32_t k = 0; k < kept.n; k++)
+			bad += kept.p[k].no < 1 || kept.p[k].no > kept.p[k].of;
+		host += kept.first[0];
+		n += kept.n;
+		bad += kept.first[0] > l->first[0] / 3 + 1;
+		wse_memx_pieces_fini(&kept);
+	}
+	free(slot);
+	return bad + (host != l->first[0] || n != l->n);
+}
+
 static void one(int *bad, uint32_t *several)
 {
 	const struct wse_tile tile = {.rows = 1, .cols = 1 + rnd(3), .lanes = 8, .sram = 1u << 20};
@@ -101,6 +122,15 @@ static void one(int *bad, uint32_t *several)
 					    wse_unit_grad_floats(&g, &g.units[1]);
 		for (uint32_t i = 0; i < l.n; i++)
 			*bad += l.p[i].count > l.longest;
+		for (uint32_t i = 0; i < l.n; i++) {
+			int next = i && l.p[i].unit == l.p[i - 1].unit;
+
+			*bad += l.p[i].no != (next ? l.p[i - 1].no + 1 : 1) ||
+				l.p[i].no > l.p[i].of;
+			*bad += next ? l.p[i].of != l.p[i - 1].of
+				     : i && l.p[i - 1].no != l.p[i - 1].of;
+		}
+		*bad += dealt(&l);
 		*several += l.first[1] - l.first[0] > 1;
 		wse_memx_pieces_fini(&l);
 	}

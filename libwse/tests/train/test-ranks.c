@@ -14,6 +14,11 @@ static const char gpt_model[] =
 	"model={name: gpt2, vocab_size: 256, max_position_embeddings: 16, hidden_size: 16,"
 	" num_hidden_layers: 1, num_heads: 2, filter_size: 32}";
 
+/* one with two tables that are in no unit; that of positions has two pieces */
+static const char apart[] =
+	"model={name: gpt2, vocab_size: 256, max_position_embeddings: 40000, hidden_size: 32,"
+	" num_hidden_layers: 1, num_heads: 2, filter_size: 64, share_embedding_weights: false}";
+
 static const char *const gpt_data = "train_dataloader.micro_batch_size=2";
 
 struct job {
@@ -113,6 +118,10 @@ static void same(void)
 	   n);
 	n = same_runs("gpt", four, gpt, 3, 2, few, sizeof(few) / sizeof(few[0]));
 	ok(n > 0, "a GPT: one hash (%d runs)", n);
+	gpt.sets[1] = apart;
+	gpt.sets[gpt.nsets++] = "train_dataloader.max_sequence_length=16";
+	n = same_runs("apart", four, gpt, 3, 2, few, sizeof(few) / sizeof(few[0]));
+	ok(n > 0, "a GPT with tables of 1.3 M that ranks share: one hash (%d runs)", n);
 }
 
 /* ComputeNorm: each rank sums the squares of its own pieces */
