@@ -17,6 +17,7 @@
 #include "memx/disk.h"
 
 static int no_ring, full, full_now, failing;
+static int full_fd = -1; /* this one alone is */
 
 int __real_io_uring_queue_init(unsigned int entries, struct io_uring *ring, unsigned int flags);
 int __wrap_io_uring_queue_init(unsigned int entries, struct io_uring *ring, unsigned int flags);
@@ -43,7 +44,7 @@ ssize_t __wrap_pwrite(int fd, const void *buf, size_t n, off_t off)
 {
 	static int calls;
 
-	if (full_now || failing) {
+	if ((full_now || failing) && (full_fd < 0 || fd == full_fd)) {
 		errno = full_now ? ENOSPC : EIO;
 		return -1;
 	}

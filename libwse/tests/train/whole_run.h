@@ -46,6 +46,7 @@ struct watch {
 	uint64_t check_from, check_to;
 	struct wse_link *link;	/* to other ranks */
 	const char *check_weights;
+	int (*stop)(void *ctx);	/* asked between steps; NULL: stop_at decides */
 	uint32_t files, ranks;	/* an enum wse_memory_files: what the limit has lie in files */
 };
 
@@ -92,6 +93,8 @@ static int stop(void *ctx)
 {
 	struct watch *w = ctx;
 
+	if (w->stop)
+		return w->stop(w);
 	return w->stop_at && w->step == w->stop_at;
 }
 
