@@ -98,7 +98,7 @@ int wse_memx_finish(struct wse_memx *mx)
 		return wse_fail(mx->failed, "the weights are in part those of a step that failed: "
 					    "go on from the last checkpoint");
 	if (mx->unset) {
-		ret = wse_map_init(&mx->map, mx->cfg.seed);
+		ret = wse_map_init(&mx->map, mx->cfg.seed, mx->map.pieces.n);
 		return ret ? wse_memx_give_up(mx, ret) : wse_memx_refresh(mx);
 	}
 	if (!mx->pending)

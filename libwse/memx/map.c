@@ -295,52 +295,54 @@ static void init_tensor(const struct wse_map *m, uint64_t seed, uint32_t tensor,
 	}
 }
 
-static void init_piece(const struct wse_map *m, uint64_t seed, const struct wse_memx_piece *p,
-		       float *w, float *row)
+int wse_map_init_piece(const struct wse_map *m, uint64_t seed, uint32_t piece, float *w)
 {
+	const struct wse_memx_piece *p = &m->pieces.p[piece];
 	const struct wse_unit *u;
+	float *row;
 
 	memset(w, 0, p->count * sizeof(*w)); /* padding */
 	if (p->unit == WSE_NO_UNIT) {
 		wse_tensor_init_part(m->tab, seed, p->tensor, p->at, p->count, w);
-		return;
+		return 0;
 	}
 	u = &m->g->units[p->unit];
+	row = malloc((u->ins + 1ul) * sizeof(*row));
+	if (!row)
+		return -ENOMEM;
 	if (p->rows)
 		init_tensor(m, seed, u->weight, p, w, row);
 	for (uint32_t i = 0; i < u->nvec && p->vec; i++)
 		init_tensor(m, seed, u->vec[i].tensor, p, w, row);
+	free(row);
+	return 0;
 }
 
-int wse_map_init(struct wse_map *m, uint64_t seed)
+int wse_map_init(struct wse_map *m, uint64_t seed, uint32_t end)
 {
 	size_t longest = m->kept.n < m->pieces.n ? m->pieces.longest : 1;
-	uint32_t widest = 1;
-	float *row, *other; /* other: a piece that another rank keeps */
-	int ret = 0;
+	float *other = malloc(longest * sizeof(*other)); /* a piece that another rank keeps */
+	int ret = other ? 0 : -ENOMEM;
 
-	for (uint32_t i = 0; i < m->g->nunits; i++)
-		if (m->g->units[i].ins > widest)
-			widest = m->g->units[i].ins;
-	row = malloc(widest * sizeof(*row));
-	other = malloc(longest * sizeof(*other));
-	if (!row || !other)
-		ret = -ENOMEM;
-	else
-		wse_map_ahead(m, 0, m->pieces.n);
-	for (uint32_t k = 0; k < m->pieces.n && !ret; k++) {
-		const struct wse_memx_piece *p = &m->pieces.p[k];
+	if (!ret)
+		wse_map_ahead(m, 0, end);
+	for (uint32_t k = 0; k < end && !ret; k++) {
 		int here = wse_map_has(m, k);
 		float *array[WSE_MEMX_ARRAYS];
 
 		ret = here ? wse_map_get(m, k, array) : 0;
 		if (ret)
 			break;
-		init_piece(m, seed, p, here ? array[WSE_MEMX_P] : other, row);
-		ret = here ? wse_map_put(m, k, 1)
-			   : m->elsewhere(m->ctx, WSE_MEMX_P, k, 0, p->count, NULL, other);
+		ret = wse_map_init_piece(m, seed, k, here ? array[WSE_MEMX_P] : other);
+		if (here) {
+			int put = wse_map_put(m, k, 1);
+
+			ret = ret ? ret : put;
+		} else if (!ret) {
+			ret = m->elsewhere(m->ctx, WSE_MEMX_P, k, 0, m->pieces.p[k].count, NULL,
+					   other);
+		}
 	}
 	free(other);
-	free(row);
 	return ret;
 }

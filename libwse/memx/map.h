@@ -71,8 +71,13 @@ typedef int (*wse_map_run)(void *ctx, enum wse_memx_array which, uint32_t tensor
  */
 int wse_map_runs(struct wse_map *m, uint32_t arrays, wse_map_run fn, void *ctx);
 
-/* all parameters as wse_tensor_init() has them, all moments 0 */
-int wse_map_init(struct wse_map *m, uint64_t seed);
+/*
+ * parameters of the pieces [0, end) as wse_tensor_init() has them; moments are 0 where nothing was
+ * written before
+ */
+int wse_map_init(struct wse_map *m, uint64_t seed, uint32_t end);
+/* of one, w [count], and 0 where there is no tensor. -ENOMEM */
+int wse_map_init_piece(const struct wse_map *m, uint64_t seed, uint32_t piece, float *w);
 
 /* is a unit's matrix in its image what it is in its tensor, row by row? */
 int wse_map_is_plain(const struct wse_unit *u);

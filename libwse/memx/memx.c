@@ -26,6 +26,24 @@ static int open_store(struct wse_memx *mx)
 	return wse_store_ram(&mx->map.kept, arrays, &mx->map.store);
 }
 
+/*
+ * Weights and images of a run that begins: a piece is rounded into its image when its weights are
+ * made, and a file of the state is not read for that. Masks come between the two, and what other
+ * ranks keep goes into images as it is made: then the one comes after the other.
+ */
+static int make_initial(struct wse_memx *mx)
+{
+	int ret;
+
+	mx->initial = !mx->masks.nparts && mx->map.ranks == 1;
+	ret = wse_map_init(&mx->map, mx->cfg.seed,
+			   mx->initial ? mx->map.pieces.first[0] : mx->map.pieces.n);
+	ret = ret ? ret : wse_choose_first(&mx->masks, mx->cfg.seed);
+	ret = ret ? ret : wse_memx_refresh(mx);
+	mx->initial = 0;
+	return ret;
+}
+
 int wse_memx_open(const struct wse_memx_cfg *cfg, const struct wse_graph *graph,
 		  const struct wse_buf_pool *pool, struct wse_memx **memx)
 {
@@ -59,11 +77,8 @@ int wse_memx_open(const struct wse_memx_cfg *cfg, const struct wse_graph *graph,
 	ret = ret ? ret : open_store(mx);
 	ret = ret ? ret : wse_memx_find_inputs(mx);
 	ret = ret ? ret : wse_masks_open(&mx->masks, &mx->cfg.sparsity, &mx->map, &mx->pool);
-	if (!ret && !cfg->forward)
-		ret = wse_map_init(&mx->map, cfg->seed);
-	if (!ret && !cfg->forward)
-		ret = wse_choose_first(&mx->masks, cfg->seed);
-	ret = ret ? ret : wse_memx_refresh(mx);
+	if (!ret)
+		ret = cfg->forward ? wse_memx_refresh(mx) : make_initial(mx);
 	mx->unset = cfg->forward;
 	if (ret) {
 		wse_memx_close(mx);

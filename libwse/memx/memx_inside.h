@@ -68,6 +68,7 @@ struct wse_memx {
 	struct wse_update update; /* the last commit's */
 	int pending;		  /* a commit whose units are not updated yet */
 	int failed; /* -errno of the store: units are of different steps */
+	int initial; /* a pass makes the initial weights of units, too */
 	int unset;  /* forward: nothing was loaded, and the initial values are not made either */
 };
 

@@ -111,6 +111,8 @@ int wse_memx_pass(struct wse_memx *mx, uint32_t first, uint32_t end, int updatin
 			continue;
 		ret = updating ? wse_memx_piece_grad(mx, p, &grad) : 0;
 		ret = ret ? ret : wse_map_get(&mx->map, k, array);
+		if (!ret && mx->initial)
+			ret = wse_map_init_piece(&mx->map, mx->cfg.seed, k, array[WSE_MEMX_P]);
 		if (ret)
 			break;
 		if (grad && grad == mx->grads.piece && mx->masks.moving)
@@ -126,7 +128,7 @@ int wse_memx_pass(struct wse_memx *mx, uint32_t first, uint32_t end, int updatin
 		if (mx->share.whole && p->unit != WSE_NO_UNIT && mx->share.whole[p->unit])
 			memcpy(mx->share.whole[p->unit] + p->at, array[WSE_MEMX_P],
 			       p->count * sizeof(float));
-		ret = wse_map_put(&mx->map, k, updating || mx->masks.moving);
+		ret = wse_map_put(&mx->map, k, updating || mx->masks.moving || mx->initial);
 	}
 	return ret;
 }

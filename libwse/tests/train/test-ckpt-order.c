@@ -121,6 +121,34 @@ static void no_room(struct wse_memx *mx, const struct wse_memx_cfg *cfg,
 	   "a file that does not get its room: %s; the one before is whole", wse_error());
 }
 
+static uint64_t sum_images(struct wse_memx *mx, const struct wse_graph *g)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < g->nunits; i++)
+		sum = sum * 31 + wse_checksum64(wse_memx_images(mx)[i].vec.buf->ptr,
+						wse_unit_image_bytes(g, &g->units[i]));
+	return sum;
+}
+
+/* weights are written and images made of them, without a look at what was written */
+static void opened(struct wse_memx *mx, const struct wse_graph *g)
+{
+	uint64_t in, out, images, in2, out2;
+	struct wse_memx_state s;
+	int ret;
+
+	wse_memx_state(mx, &s);
+	wse_memx_moved(mx, &in, &out);
+	images = sum_images(mx, g);
+	ret = wse_memx_refresh(mx);
+	wse_memx_moved(mx, &in2, &out2);
+	ok(!ret && !in && out > s.table->params * 11 && in2 > s.table->params * 11 && out2 == out &&
+		   sum_images(mx, g) == images,
+	   "opened: %.1f MB written, %.1f read; made again the images are the same: %.1f read",
+	   1e-6 * (double)out, 1e-6 * (double)in, 1e-6 * (double)in2);
+}
+
 static void one(uint32_t which, const struct wse_memx_cfg *c)
 {
 	const struct wse_tile tile = {.rows = 2, .cols = 8, .lanes = 8, .sram = 1u << 30};
@@ -138,6 +166,8 @@ static void one(uint32_t which, const struct wse_memx_cfg *c)
 	ret = ret ? ret : wse_memx_open(&cfg, &g, &heap, &ram);
 	cfg.dir = dir;
 	ret = ret ? ret : wse_memx_open(&cfg, &g, &heap, &far);
+	if (!ret)
+		opened(far, &g);
 	ret = ret ? ret : fill(ram);
 	ret = ret ? ret : fill(far);
 	if (!ok(!ret, "%s%s%s", models[which].what, ret ? ": " : "", ret ? wse_error() : ""))

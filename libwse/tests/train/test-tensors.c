@@ -100,7 +100,7 @@ static int map_is_right(const struct wse_graph *g, const struct wse_tensor_table
 	int bad = wse_map_make(&m, g, tab, 0, 1) || wse_store_ram(&m.kept, 2, &m.store);
 
 	wse_tensor_init(tab, 5, init);
-	bad += bad || wse_map_init(&m, 5);
+	bad += bad || wse_map_init(&m, 5, m.pieces.n);
 	for (int round = 0; round < 6 && !bad; round++) {
 		uint32_t t = rnd(tab->n);
 		size_t from = rnd((uint32_t)tab->t[t].count);
