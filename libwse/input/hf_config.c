@@ -20,11 +20,10 @@
 static const struct type {
 	const char *name, *prose;
 	enum wse_gpt_names names;
-} types[] = {{"gpt2", "GPT-2", WSE_GPT_NAMES_GPT2},
-	     {"gptj", "GPT-J", WSE_GPT_NAMES_GPTJ},
-	     {"gpt_neox", "GPT-NeoX", WSE_GPT_NAMES_NEOX},
-	     {"llama", "LLaMA", WSE_GPT_NAMES_LLAMA},
-	     {"mistral", "LLaMA", WSE_GPT_NAMES_LLAMA}};
+} types[] = {
+	{"gpt2", "GPT-2", WSE_GPT_NAMES_GPT2},	      {"gptj", "GPT-J", WSE_GPT_NAMES_GPTJ},
+	{"gpt_neox", "GPT-NeoX", WSE_GPT_NAMES_NEOX}, {"llama", "LLaMA", WSE_GPT_NAMES_LLAMA},
+	{"bloom", "BLOOM", WSE_GPT_NAMES_BLOOM},      {"mistral", "LLaMA", WSE_GPT_NAMES_LLAMA}};
 
 enum { TYPES = sizeof(types) / sizeof(*types) };
 
@@ -108,7 +107,7 @@ static int check_rotary(struct compare *c, json_object *j, const struct wse_gpt 
 		rotary = floor(hf_number(j, "rotary_pct", 0.25) * d);
 	else if (names == WSE_GPT_NAMES_LLAMA)
 		rotary = d;
-	if (m->alibi)
+	if (m->alibi && names != WSE_GPT_NAMES_BLOOM)
 		differ_in_words(c, "position_embedding_type", rotary ? "rotary" : "learned",
 				"alibi");
 	if (ret || !rotary)
@@ -138,20 +137,30 @@ static void check_form(struct compare *c, json_object *j, const struct wse_gpt *
 							 : hf_number(j, "layer_norm_epsilon", 1e-5);
 
 	differ(c, "layer_norm_epsilon", eps, m->eps);
-	differ(c, "embedding_layer_norm", 0, m->embed_norm != 0);
+	differ(c, "embedding_layer_norm", names == WSE_GPT_NAMES_BLOOM, m->embed_norm != 0);
+	if (names == WSE_GPT_NAMES_BLOOM) {
+		differ(c, "filter_size", 4.0 * m->hidden, m->filter);
+		differ(c, "apply_residual_connection_post_layernorm",
+		       hf_flag(j, "apply_residual_connection_post_layernorm", 0), 0);
+	}
 	if (names == WSE_GPT_NAMES_NEOX)
 		differ(c, "use_parallel_residual", hf_flag(j, "use_parallel_residual", 1),
 		       m->block != WSE_GPT_SERIAL);
 	differ(c, "share_embedding_weights",
-	       hf_flag(j, "tie_word_embeddings", names == WSE_GPT_NAMES_GPT2), m->tied != 0);
+	       hf_flag(j, "tie_word_embeddings",
+		       names == WSE_GPT_NAMES_GPT2 || names == WSE_GPT_NAMES_BLOOM),
+	       m->tied != 0);
 }
 
-static void check_act(struct compare *c, json_object *j, const struct wse_gpt *m)
+static void check_act(struct compare *c, json_object *j, const struct wse_gpt *m,
+		      enum wse_gpt_names names)
 {
 	const char *there = hf_word(j, "hidden_act"), *here = "squared_relu";
 	int act = -1;
 
 	there = there ? there : hf_word(j, "activation_function");
+	if (names == WSE_GPT_NAMES_BLOOM) /* it has that one, and no key for it */
+		there = "gelu_new";
 	if (!there)
 		return;
 	for (size_t i = sizeof(hf_acts) / sizeof(*hf_acts); i-- > 0;) {
@@ -190,10 +199,11 @@ static int check(json_object *j, const struct wse_gpt *m)
 	while (i < TYPES && strcmp(types[i].name, type))
 		i++;
 	if (i == TYPES)
-		return wse_fail(-EINVAL,
-				"config.json: model_type is \"%.60s\"; gpt2, gptj, gpt_neox, llama "
-				"and mistral are read",
-				type);
+		return wse_fail(
+			-EINVAL,
+			"config.json: model_type is \"%.60s\"; gpt2, gptj, gpt_neox, bloom, "
+			"llama and mistral are read",
+			type);
 	if (types[i].names != names)
 		return wse_fail(-EINVAL, "config.json: it is a %s, this model is a %s",
 				types[i].prose, prose(names));
@@ -206,7 +216,7 @@ static int check(json_object *j, const struct wse_gpt *m)
 	if (ret)
 		return ret;
 	check_form(&c, j, m, names);
-	check_act(&c, j, m);
+	check_act(&c, j, m, names);
 	return c.ret;
 }
 
@@ -247,8 +257,9 @@ static int is_theirs(const struct wse_gpt *m, enum wse_gpt_names names)
 	const int based = m->rotary_base != 0.0f && m->rotary_base != 10000.0f;
 	const int shared = wse_gpt_kv_width(m) != m->hidden;
 
-	if (!act_name(m) || m->embed_norm || m->embed_scale != 0.0f || m->score_scale != 0.0f ||
-	    m->logits_scale != 0.0f || m->learned != (names == WSE_GPT_NAMES_GPT2))
+	if (!act_name(m) || m->embed_norm != (names == WSE_GPT_NAMES_BLOOM) ||
+	    m->embed_scale != 0.0f || m->score_scale != 0.0f || m->logits_scale != 0.0f ||
+	    m->learned != (names == WSE_GPT_NAMES_GPT2))
 		return 0;
 	switch (names) {
 	case WSE_GPT_NAMES_GPT2:
@@ -260,6 +271,9 @@ static int is_theirs(const struct wse_gpt *m, enum wse_gpt_names names)
 	case WSE_GPT_NAMES_NEOX:
 		return !shared && !m->gated && biases == 2 && !m->no_ffn_bias && !m->head_bias &&
 		       m->block != WSE_GPT_PARALLEL_ONE && m->rotary;
+	case WSE_GPT_NAMES_BLOOM:
+		return !shared && biases == 2 && !m->no_ffn_bias && !m->head_bias && m->tied &&
+		       m->filter == 4 * m->hidden && !strcmp(act_name(m), "gelu_new");
 	default:
 		return m->gated && !biases && m->no_ffn_bias && !m->head_bias &&
 		       m->block == WSE_GPT_SERIAL && m->rotary == d && m->rotary_halves;
@@ -306,15 +320,19 @@ static void put_rotary(FILE *f, const struct wse_gpt *m, const char *base)
 static void put(FILE *f, const struct wse_gpt *m, enum wse_gpt_names names)
 {
 	static const char *const kind[] = {"GPT2LMHeadModel", "GPTJForCausalLM",
-					   "GPTNeoXForCausalLM", "LlamaForCausalLM"};
-	/* GPT-2's and GPT-J's words, then the others' */
+					   "GPTNeoXForCausalLM", "LlamaForCausalLM",
+					   "BloomForCausalLM"};
+	/* GPT-2's and GPT-J's words, then the others', then BLOOM's */
 	static const char *const words[][6] = {
 		{"n_embd", "n_layer", "n_head", "n_inner", "n_positions", "activation_function"},
 		{"hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
-		 "max_position_embeddings", "hidden_act"}};
-	const char *const *w = words[names >= WSE_GPT_NAMES_NEOX];
+		 "max_position_embeddings", "hidden_act"},
+		{"hidden_size", "n_layer", "n_head", "intermediate_size", "seq_length",
+		 "hidden_act"}};
+	const char *const *w =
+		words[(names >= WSE_GPT_NAMES_NEOX) + (names == WSE_GPT_NAMES_BLOOM)];
 	static const char *const eps[] = {"layer_norm_epsilon", "layer_norm_epsilon",
-					  "layer_norm_eps", "rms_norm_eps"};
+					  "layer_norm_eps", "rms_norm_eps", "layer_norm_epsilon"};
 	char number[32];
 
 	fprintf(f, "{\n  \"architectures\": [\"%s\"],\n  \"model_type\": \"%s\",\n", kind[names],

@@ -116,10 +116,21 @@ static int read_llama(json_object *j, struct wse_gpt *g, int mistral)
 		       : wse_fail(-EINVAL, "config.json: a gate of another activation than silu");
 }
 
+static int read_bloom(json_object *j, struct wse_gpt *g)
+{
+	int ret = only(j, "apply_residual_connection_post_layernorm", 0);
+
+	g->alibi = g->embed_norm = 1;
+	g->filter = 4 * g->hidden;
+	g->positions = size(j, "seq_length", NULL, 2048);
+	g->eps = (float)hf_number(j, "layer_norm_epsilon", 1e-5);
+	return ret ? ret : read_act(j, "gelu_new", g);
+}
+
 static int read_model(json_object *j, struct wse_gpt *g)
 {
 	const char *type = hf_word(j, "model_type");
-	const int gpt2 = type && !strcmp(type, "gpt2");
+	const int gpt2 = type && !strcmp(type, "gpt2"), bloom = type && !strcmp(type, "bloom");
 
 	if (!type)
 		return wse_fail(-EINVAL,
@@ -129,7 +140,7 @@ static int read_model(json_object *j, struct wse_gpt *g)
 	g->heads = size(j, "num_attention_heads", "n_head", 0);
 	g->filter = size(j, "intermediate_size", "n_inner", 4.0 * g->hidden);
 	g->vocab = size(j, "vocab_size", NULL, 0);
-	g->tied = (uint32_t)hf_flag(j, "tie_word_embeddings", gpt2);
+	g->tied = (uint32_t)hf_flag(j, "tie_word_embeddings", gpt2 || bloom);
 	g->dev = (float)hf_number(j, "initializer_range", 0.02);
 	if (!g->hidden || !g->layers || !g->heads || !g->vocab)
 		return wse_fail(-EINVAL, "config.json: %s is missing, or no size",
@@ -141,13 +152,15 @@ static int read_model(json_object *j, struct wse_gpt *g)
 		return read_gpt2(j, g);
 	if (!strcmp(type, "gptj"))
 		return read_gptj(j, g);
+	if (bloom)
+		return read_bloom(j, g);
 	if (!strcmp(type, "gpt_neox"))
 		return read_neox(j, g);
 	if (!strcmp(type, "llama") || !strcmp(type, "mistral"))
 		return read_llama(j, g, !strcmp(type, "mistral"));
 	return wse_fail(-EINVAL,
-			"config.json: model_type is \"%.60s\"; gpt2, gptj, gpt_neox, llama and "
-			"mistral are read",
+			"config.json: model_type is \"%.60s\"; gpt2, gptj, gpt_neox, bloom, llama "
+			"and mistral are read",
 			type);
 }
 

@@ -63,6 +63,15 @@ static const struct family {
 	  {"the width of keys (num_kv_groups)", "layers.0.self_attn.k_proj.weight", 0},
 	  {"filter_size", "layers.0.mlp.gate_proj.weight", 0}},
 	 {".self_attn.rotary_emb.inv_freq"}},
+	{"BLOOM",
+	 "transformer.",
+	 "h.",
+	 "word_embeddings.weight",
+	 "lm_head.weight",
+	 {{"hidden_size", "word_embeddings.weight", 1},
+	  {"vocab_size", "word_embeddings.weight", 0},
+	  {"filter_size", "h.0.mlp.dense_h_to_4h.bias", 0}},
+	 {".self_attention.attention_mask"}},
 };
 
 enum { GPT2, GPTJ, FAMILIES = sizeof(families) / sizeof(*families) };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files of GPT-2, GPT-J, GPT-NeoX and LLaMA as Hugging Face's transformers reads and writes them:
- * safetensors with the names "transformer.h.0.attn.c_attn.weight",
+ * Files of GPT-2, GPT-J, GPT-NeoX, BLOOM and LLaMA as Hugging Face's transformers reads and writes
+ * them: safetensors with the names "transformer.h.0.attn.c_attn.weight",
  * "model.layers.0.mlp.up_proj.weight", ..., the weights of the four Conv1D layers of GPT-2's blocks
  * lying as [in][out].
  */

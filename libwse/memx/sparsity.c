@@ -27,10 +27,12 @@ static const struct {
 	{"attn.{q,k,v}_proj", QKV},
 	{"attention.query_key_value", QKV},
 	{"self_attn.{q,k,v}_proj", QKV},
+	{"self_attention.query_key_value", QKV},
 #undef QKV
 	{"attn.c_proj", {"self_attn.proj_output_dense_layer"}},
 	{"attn.out_proj", {"self_attn.proj_output_dense_layer"}},
 	{"attention.dense", {"self_attn.proj_output_dense_layer"}},
+	{"self_attention.dense", {"self_attn.proj_output_dense_layer"}},
 	{"self_attn.o_proj", {"self_attn.proj_output_dense_layer"}},
 	{"mlp.c_fc", {"ffn.ffn.0.linear_layer"}},
 	{"mlp.fc_in", {"ffn.ffn.0.linear_layer"}},

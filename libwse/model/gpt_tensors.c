@@ -33,12 +33,19 @@ static const struct names {
 				 "lm_head", "input_layernorm", "self_attn.{q,k,v}_proj",
 				 "self_attn.o_proj", "post_attention_layernorm", "mlp.up_proj",
 				 "mlp.{gate,up}_proj", "mlp.down_proj", 0, 0},
+	[WSE_GPT_NAMES_BLOOM] = {"transformer.", "word_embeddings", "embed_positions", "h", "ln_f",
+				 "lm_head", "input_layernorm", "self_attention.query_key_value",
+				 "self_attention.dense", "post_attention_layernorm",
+				 "mlp.dense_h_to_4h", "mlp.{dense_gate,dense_h_to_4h}",
+				 "mlp.dense_4h_to_h", 0, 1},
 };
 
 enum wse_gpt_names wse_gpt_names_of(const struct wse_gpt *m)
 {
 	if (m->norm == WSE_GPT_NORM_RMS)
 		return WSE_GPT_NAMES_LLAMA;
+	if (m->alibi && m->embed_norm && m->block == WSE_GPT_SERIAL && !m->gated)
+		return WSE_GPT_NAMES_BLOOM;
 	if (m->block == WSE_GPT_PARALLEL_TWO || ((m->rotary || m->alibi) && m->rotary_halves))
 		return WSE_GPT_NAMES_NEOX;
 	return m->block == WSE_GPT_PARALLEL_ONE || m->rotary ? WSE_GPT_NAMES_GPTJ

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The parameters of a GPT, under the names that Hugging Face gives its family: GPT-2, GPT-J,
- * GPT-NeoX or LLaMA, whichever the form is. Private to the family.
+ * GPT-NeoX, LLaMA or BLOOM, whichever the form is. Private to the family.
  */
 #ifndef WSE_MODEL_GPT_TENSORS_H
 #define WSE_MODEL_GPT_TENSORS_H
@@ -12,10 +12,14 @@ enum wse_gpt_names {
 	WSE_GPT_NAMES_GPT2,
 	WSE_GPT_NAMES_GPTJ,
 	WSE_GPT_NAMES_NEOX,
-	WSE_GPT_NAMES_LLAMA
+	WSE_GPT_NAMES_LLAMA,
+	WSE_GPT_NAMES_BLOOM
 };
 
-/* RMS norm is LLaMA's, one norm of a parallel block GPT-J's, halves that turn NeoX's */
+/*
+ * RMS norm is LLaMA's, slopes behind a norm of the embeddings BLOOM's, one norm of a parallel block
+ * GPT-J's, halves that turn NeoX's
+ */
 enum wse_gpt_names wse_gpt_names_of(const struct wse_gpt *m);
 
 /* numbers of the table's rows; WSE_NO_TENSOR: the form has none */

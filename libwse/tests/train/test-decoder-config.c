@@ -340,8 +340,9 @@ static void config_json(void)
 	    "\"low_freq_factor\": 1.0, \"high_freq_factor\": 4.0, \"rope_type\": \"llama3\", "
 	    "\"original_max_position_embeddings\": 8192}}");
 	gives("of a LLaMA 3.1", model, m);
-	refused_json("{\"model_type\": \"bert\", " LLAMA "\"x\": 1}",
-		     "model_type is \"bert\"; gpt2, gptj, gpt_neox, llama and mistral are read");
+	refused_json(
+		"{\"model_type\": \"bert\", " LLAMA "\"x\": 1}",
+		"model_type is \"bert\"; gpt2, gptj, gpt_neox, bloom, llama and mistral are read");
 	refused_json("{\"model_type\": \"llama\"}", "hidden_size (n_embd) is missing");
 	refused_json("{\"hidden_size\": 3}", "has no model_type");
 	refused_json("{\"model_type\": \"llama\", " LLAMA "\"attention_bias\": true}",

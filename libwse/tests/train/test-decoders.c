@@ -111,11 +111,34 @@ static int run(void *ctx, size_t at, size_t count, float *data)
 	return 0;
 }
 
+/* BLOOM's names as those of the reference's, which has it as a GPT-NeoX; others as they are */
+static const char *ref_name(const struct wse_tensor_table *tab, const char *name, char text[200])
+{
+	static const char *const pairs[][2] = {
+		{"transformer.word_embeddings.", "gpt_neox.embed_in."},
+		{"transformer.word_embeddings_", "gpt_neox.word_embeddings_"},
+		{"transformer.h.", "gpt_neox.layers."},
+		{"transformer.ln_f.", "gpt_neox.final_layer_norm."},
+		{"lm_head.", "embed_out."}};
+	char *at;
+
+	if (strcmp(tab->t[0].name, "transformer.word_embeddings.weight"))
+		return name;
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
+		if (!strncmp(name, pairs[i][0], strlen(pairs[i][0])))
+			snprintf(text, 200, "%s%s", pairs[i][1], name + strlen(pairs[i][0]));
+	at = strstr(text, ".self_attention.");
+	if (at)
+		memmove(at + 1, at + 6, strlen(at + 6) + 1);
+	return text;
+}
+
 /* table [params] -> ref [nparams], or back; how many elements found their places */
 static size_t reorder(const struct wse_tensor_table *tab, const struct decoder_cfg *c, float *table,
 		      float *ref, int back)
 {
 	struct wse_entry *e;
+	char name[200];
 	size_t found = 0;
 	uint32_t n;
 
@@ -125,7 +148,7 @@ static size_t reorder(const struct wse_tensor_table *tab, const struct decoder_c
 			struct decoder_tensor t = decoder_tensor(c, k);
 			struct way w = {&tab->t[e[i].tensor], table, back};
 
-			if (strcmp(t.name, e[i].name) ||
+			if (strcmp(t.name, ref_name(tab, e[i].name, name)) ||
 			    t.count != (size_t)e[i].dim[0] * e[i].dim[1])
 				continue;
 			wse_entry_each(&e[i], 0, t.count, ref + t.off, run, &w);

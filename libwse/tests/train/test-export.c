@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "input/hf_config.h"
 #include "memx/safetensors.h"
 #include "ranks.h"
 #include "state.h"
@@ -46,6 +47,9 @@ static const char *const models[] = {
 	" filter_size: 32, max_position_embeddings: 16, rotary_dim: 4}",
 	"model={name: llama, hidden_size: 16, num_hidden_layers: 2, num_heads: 2, filter_size: 32,"
 	" max_position_embeddings: 16}",
+	"model={name: gpt2, hidden_size: 16, num_hidden_layers: 2, num_heads: 2, filter_size: 64,"
+	" max_position_embeddings: 16, nonlinearity: gelu_new, position_embedding_type: alibi,"
+	" embedding_layer_norm: true, share_embedding_weights: true}",
 };
 
 static int read_cfg(struct wse_config *cfg, const char *const *sets, uint32_t n)
@@ -120,7 +124,7 @@ static void families(void)
 	static const uint64_t most[] = {1, 1200, 5000, 1u << 30};
 	char folder[300];
 
-	for (uint32_t m = 0; m < 4; m++) {
+	for (uint32_t m = 0; m < 5; m++) {
 		struct wse_session s;
 		struct state now;
 		uint32_t files = 0, last = UINT32_MAX;
@@ -143,6 +147,57 @@ static void families(void)
 		state_free(&now);
 		wse_session_close(&s);
 	}
+}
+
+/* BLOOM's names, queries, keys and values head by head, and a model by its config.json */
+static void bloom(void)
+{
+	enum { H = 16, D = 8 };
+	static const char qkv[] = "transformer.h.1.self_attention.query_key_value.weight";
+	static float file[3 * H * H], mine[3 * H * H];
+	char folder[300], set[400];
+	const struct wse_st_view *v = NULL;
+	struct wse_st_file f = {0};
+	struct wse_session s;
+	struct wse_config c;
+	const char *sets[] = {set};
+	uint32_t files, wrong = 0;
+	int ret;
+
+	snprintf(folder, sizeof(folder), "%s/bloom", dir);
+	open_session(&s, models[4]);
+	ret = wse_session_export(&s, folder, 1u << 30, &files);
+	ret = ret ? ret : wse_st_open(folder, &f);
+	ok(!ret && wse_st_view(&f, "transformer.word_embeddings.weight") &&
+		   wse_st_view(&f, "transformer.word_embeddings_layernorm.bias") &&
+		   wse_st_view(&f, "transformer.h.0.input_layernorm.weight") &&
+		   wse_st_view(&f, "transformer.h.0.self_attention.dense.bias") &&
+		   wse_st_view(&f, "transformer.h.1.post_attention_layernorm.weight") &&
+		   wse_st_view(&f, "transformer.h.1.mlp.dense_h_to_4h.weight") &&
+		   wse_st_view(&f, "transformer.h.1.mlp.dense_4h_to_h.bias") &&
+		   wse_st_view(&f, "transformer.ln_f.bias") && f.nviews == 1 + 2 + 2 * 12 + 2,
+	   "BLOOM's names: %u tensors %s", f.nviews, ret ? wse_error() : "");
+	v = ret ? NULL : wse_st_view(&f, qkv);
+	ret = v ? wse_st_pread(v, 0, sizeof(file), file) : -ENOENT;
+	for (uint32_t i = 0; i < s.table->n && !ret; i++)
+		if (!strcmp(s.table->t[i].name, qkv))
+			ret = wse_memx_read(s.memx, WSE_MEMX_P, i, 0, 3 * H * H, mine);
+	for (uint32_t row = 0; row < 3 * H; row++) {
+		uint32_t head = row / (3 * D), part = row / D % 3, at = row % D;
+
+		wrong += memcmp(file + row * H, mine + (part * H + head * D + at) * H,
+				H * sizeof(*file)) != 0;
+	}
+	ok(!ret && !wrong && mine[0] != 0.0f, "query_key_value is [head][3][d]: %u rows are not",
+	   wrong);
+	wse_st_close(&f);
+	wse_session_close(&s);
+	snprintf(set, sizeof(set), "model={config: %s}", folder);
+	ret = read_cfg(&c, sets, 1);
+	ok(!ret && wse_gpt(&c.model)->alibi && wse_gpt(&c.model)->embed_norm &&
+		   wse_gpt(&c.model)->filter == 64 && wse_gpt(&c.model)->tied &&
+		   !wse_hf_config_check(folder, &c.model),
+	   "a model by its config.json %s", ret ? wse_error() : "");
 }
 
 /* ---- a kill, a full disk, other files ---- */
@@ -329,6 +384,7 @@ int main(void)
 	ok(read_cfg(&c, mlp, 2) == -EINVAL && strstr(wse_error(), "transformers has"), "%s",
 	   wse_error());
 	families();
+	bloom();
 	refused();
 	killed();
 	runs();

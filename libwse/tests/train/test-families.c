@@ -574,7 +574,7 @@ static void configs(void)
 	config("another family", &neox, "{" LLAMA_JSON "}",
 	       "it is a LLaMA, this model is a GPT-NeoX");
 	config("a model that is not here", &neox, "{\"model_type\": \"opt\"}",
-	       "model_type is \"opt\"; gpt2, gptj, gpt_neox, llama and mistral are read");
+	       "model_type is \"opt\"; gpt2, gptj, gpt_neox, bloom, llama and mistral are read");
 	config("no model", &neox, "{}", "no model_type");
 	config("no JSON", &neox, "{\"model_type\": ", "config.json: line 1");
 	neox.rotary = 4; /* all of a head */
