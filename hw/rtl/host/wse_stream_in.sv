@@ -3,6 +3,8 @@
 // ring of Words words of 8 bytes filled from host memory; a port takes element after element out of
 // its rings, k by k and feature by feature, and sends it as a wavelet while the router has room. A
 // LINEAR stream has one ring a column, that of feature 0: its run is the elements as they are sent.
+// The rings are fetched in turn, one a cycle; in the first turn a run begins where walk says, which
+// goes from ring to ring by additions, later where its memory says.
 
 module wse_stream_in #(
   parameter int unsigned COLS = 4
@@ -58,12 +60,18 @@ module wse_stream_in #(
   logic        run, stop;
   logic [6:0]  rd_out;                          // bursts outstanding
   // fetch, per {column, feature}
-  logic [63:0] ring [16*N];                     // {column, feature, word}
+  logic [64*N-1:0] ring;                        // the oldest word of each
   logic [4:0]  f_room [N];                      // words free
   logic [3:0]  f_wp [N];
-  logic [63:0] f_row [N];                       // offset of the run
-  logic [31:0] f_blk [N];                       // block; LINEAR: words asked for
-  logic [15:0] f_w [N];                         // word of the run to be asked for
+  (* ram_style = "distributed" *) logic [63:0] f_row [N];   // offset of the run
+  (* ram_style = "distributed" *) logic [31:0] f_blk [N];   // block; LINEAR: words asked for
+  (* ram_style = "distributed" *) logic [15:0] f_w [N];     // word of the run to be asked for
+  logic        first;
+  logic [63:0] walk, walk_col;                  // of this ring, of its column's first one
+  logic signed [49:0] ahead;
+  logic [63:0] row;                             // those of the ring whose turn it is
+  logic [31:0] blk;
+  logic [15:0] fw;
   logic [4:0]  r_have [N];                      // words arrived
   logic [3:0]  r_rp [N];
   logic [IW-1:0] sel;
@@ -102,7 +110,12 @@ module wse_stream_in #(
   logic [5:0]  d_beats;
   logic [23:0] d_tag;
 
-  assign off = f_row[sel] + {45'd0, f_w[sel], 3'd0};
+  assign row = first ? walk : f_row[sel];
+  assign blk = first ? 32'd0 : f_blk[sel];
+  assign fw = first ? 16'd0 : f_w[sel];
+  assign off = row + {45'd0, fw, 3'd0};
+  // negative where the command begins further right
+  assign ahead = $signed({1'b0, c0_i} - {1'b0, cmd.col0}) * $signed({1'b0, cmd.cstride});
   assign fill = rd_valid_i && rd_tag_i[1:0] == 2'd1 && !rd_err_i;
 
   wse_xlate u_xlate (
@@ -120,6 +133,16 @@ module wse_stream_in #(
   );
   assign color_o = cmd.color;
   assign {rreq_valid_o, rreq_beats_o, rreq_tag_o} = rreq;
+
+  assign in_valid = rd_valid_i && rd_tag_i[1:0] == 2'd0;
+  assign in_at = {IW'(rd_tag_i[23:6]), rd_tag_i[5:2] + rd_beat_i[3:0]};
+  for (genvar g = 0; g < N; g++) begin : g_ring
+    (* ram_style = "distributed" *) logic [63:0] mem [16];
+
+    assign ring[64*g +: 64] = mem[r_rp[g]];
+    always @(posedge clk_i)
+      if (in_valid && in_at[IW+3:4] == IW'(g)) mem[in_at[3:0]] <= rd_data_i;
+  end
 
   // element k of feature row i as it lies in its ring
   function automatic logic [31:0] element(input logic [63:0] w, input logic [15:0] k);
@@ -163,14 +186,12 @@ module wse_stream_in #(
         run_words = cmd.etype == 8'(wse_regs_pkg::ETYPE_BF16) ? 16'((32'(cmd.kcol) + 32'd3) >> 2) :
                                                                 16'((32'(cmd.kcol) + 32'd1) >> 1);
         f_end = cmd.linear ? {3'd0, cmd.len[31:3]} : cmd.nline;
+        first = 1'b1;
+        walk_col = cmd.off + 64'(ahead);
+        walk = walk_col;
         for (i = 0; i < N; i++) begin
           f_room[i] = Words;
           f_wp[i] = '0;
-          f_row[i] = cmd.off + (64'($unsigned(i / 4)) +
-              64'(c0_i) - 64'(cmd.col0)) * 64'(cmd.cstride) +
-                     64'($unsigned(i % 4)) * 64'(cmd.lstride);
-          f_blk[i] = '0;
-          f_w[i] = '0;
           r_have[i] = '0;
           r_rp[i] = '0;
         end
@@ -186,7 +207,6 @@ module wse_stream_in #(
       // in the cycle of go the address and the mask are still those of the previous command
       if (run) begin
         // words from the bus
-        in_valid = 1'b0;
         if (rreq_valid_o && rreq_ready_i) rd_out = rd_out + 7'd1;
         if (rd_valid_i) begin
           moved_o <= 1'b1;
@@ -197,10 +217,8 @@ module wse_stream_in #(
           end
           if (rd_last_i) rd_out = rd_out - 7'd1;
           if (rd_tag_i[1:0] == 2'd1) page_wait = 1'b0;
-          if (rd_tag_i[1:0] == 2'd0) begin
-            ix = IW'(rd_tag_i[23:6]);
-            in_valid = 1'b1;
-            in_at = {ix, rd_tag_i[5:2] + rd_beat_i[3:0]};
+          if (in_valid) begin
+            ix = in_at[IW+3:4];
             r_have[ix] = r_have[ix] + 5'd1;
           end
         end
@@ -228,7 +246,7 @@ module wse_stream_in #(
                 kk = cmd.linear ? 16'(p_e[c]) : p_k[c];
                 at = {ix, r_rp[ix]};
                 v[f] = index_only ? 32'd0 :
-                    element(in_valid && in_at == at ? rd_data_i : ring[at], kk);
+                    element(in_valid && in_at == at ? rd_data_i : ring[64*ix +: 64], kk);
                 ready[f] = index_only || cmd.linear || r_have[ix] != 5'd0;
                 ix = IW'(4 * c + f);
                 ready[f] = ready[f] && (!cmd.masked || (m_valid[ix] && !m_pop[ix]));
@@ -290,21 +308,18 @@ module wse_stream_in #(
             end
           end
 
-        // stored last, so that the rings are read before they are written: a memory
-        if (in_valid) ring[in_at] = rd_data_i;
-
         // fetch: 4 words at a time, within a page
         if (d_valid && d_ready) begin
           d_valid <= 1'b0;
         end else if (!d_valid && !page_wait && !fill && !stop && !index_only && !go_i) begin
           // a LINEAR run may go on behind the last element that is selected
-          found = f_blk[sel] != f_end && f_room[sel] >= 5'd4 && 3'(sel[1:0]) < cmd.nfeat &&
+          found = blk != f_end && f_room[sel] >= 5'd4 && 3'(sel[1:0]) < cmd.nfeat &&
                   (16'(sel) >> 2) + c0_i - cmd.col0 < cmd.cols && 1'(p_run >> (sel >> 2));
           if (found) begin
             n = 6'd4;
             if (cmd.linear) begin
-              if (f_end - f_blk[sel] < 32'd4) n = 6'(f_end - f_blk[sel]);
-            end else if (16'(n) > run_words - f_w[sel]) n = 6'(run_words - f_w[sel]);
+              if (f_end - blk < 32'd4) n = 6'(f_end - blk);
+            end else if (16'(n) > run_words - fw) n = 6'(run_words - fw);
             if (10'(n) > 10'd512 - {1'b0, addr[11:3]}) n = 6'(10'd512 - {1'b0, addr[11:3]});
             d_valid <= 1'b1;
             d_addr <= hit ? {addr[63:3], 3'b0} : {entry[63:3], 3'b0};
@@ -314,19 +329,23 @@ module wse_stream_in #(
             if (hit) begin
               f_room[sel] = f_room[sel] - 5'(n);
               f_wp[sel] = f_wp[sel] + 4'(n);
-              if (cmd.linear) begin
-                f_blk[sel] = f_blk[sel] + 32'(n);
-                f_row[sel] = f_row[sel] + {55'd0, n, 3'd0};
-              end else f_w[sel] = f_w[sel] + 16'(n);
-              if (f_w[sel] == run_words) begin
-                f_w[sel] = '0;
-                f_blk[sel] = f_blk[sel] + 32'd1;
-                f_row[sel] = f_row[sel] + 64'(cmd.nfeat) * 64'(cmd.lstride);
-              end
+              each = fw + 16'(n) == run_words;
+              f_w[sel] = cmd.linear || each ? '0 : fw + 16'(n);
+              f_blk[sel] = blk + (cmd.linear ? 32'(n) : 32'(each));
+              f_row[sel] = row + (cmd.linear ? {55'd0, n, 3'd0} :
+                  each ? 64'(cmd.nfeat) * 64'(cmd.lstride) : 64'd0);
             end
           end
-          if (!page_wait && cmd.linear) sel = sel == IW'(N - 4) ? '0 : sel + IW'(4);
-          else if (!page_wait) sel = sel == IW'(N - 1) ? '0 : sel + IW'(1);
+          if (!page_wait) begin
+            each = cmd.linear || sel[1:0] == 2'd3;
+            if (each) walk_col = walk_col + 64'(cmd.cstride);
+            walk = each ? walk_col : walk + 64'(cmd.lstride);
+            sel = sel + (cmd.linear ? IW'(4) : IW'(1));
+            if (sel == IW'(N)) begin
+              sel = '0;
+              first = 1'b0;
+            end
+          end
         end
         if (stop && d_valid && !d_ready) d_valid <= 1'b0;
 

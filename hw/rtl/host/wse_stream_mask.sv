@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Mask words of a stream: for every column and feature of the block the 64 bits of the port's
 // present elements, and the next 64 read ahead. Order of the words of one row of bits: block by
-// block, k ascending.
+// block, k ascending. The rows are walked in turn, one a cycle; in the first turn a row begins
+// where walk_q says, which goes from row to row by additions, later where its memory says.
 
 module wse_stream_mask #(
   parameter int unsigned COLS = 4
@@ -42,24 +43,51 @@ module wse_stream_mask #(
   localparam int unsigned IW = $clog2(N);
 
   logic        run, wait_q;
-  logic [63:0] next_q [N];                     // word read ahead
+  logic [N-1:0] rp_q;                          // which of a row's two words is the present one
   logic [1:0]  have_q [N];                     // words here
   logic [1:0]  asked_q [N];                    // words here or on their way
-  logic [63:0] row_q [N];                      // offset of the row of bits
-  logic [15:0] w_q [N];                        // word in it
-  logic [31:0] blk_q [N];
+  (* ram_style = "distributed" *) logic [63:0] row_q [N];   // offset of the row of bits
+  (* ram_style = "distributed" *) logic [15:0] w_q [N];     // word in it
+  (* ram_style = "distributed" *) logic [31:0] blk_q [N];
+  logic        first_q;
+  logic [63:0] walk_q, col_q;                  // of this row, of its column's first one
+  logic signed [49:0] ahead;
+  logic [63:0] row;
+  logic [15:0] w;
+  logic [31:0] blk;
+  logic        word_en;
   logic [IW-1:0] sel, cand;
   logic [15:0] kw;
-  logic        found, hit, fill;
+  logic        found, hit, fill, last;
   logic [63:0] off, addr, entry;
 
-  assign off = row_q[sel] + {45'd0, w_q[sel], 3'd0};
+  assign row = first_q ? walk_q : row_q[sel];
+  assign w = first_q ? 16'd0 : w_q[sel];
+  assign blk = first_q ? 32'd0 : blk_q[sel];
+  assign off = row + {45'd0, w, 3'd0};
+  // negative where the command begins further right
+  assign ahead = $signed({1'b0, c0_i} - {1'b0, col0_i}) * $signed({1'b0, mcstride_i});
   assign fill = rd_valid_i && rd_tag_i[1:0] == 2'd3 && !rd_err_i;
 
   wse_xlate u_xlate (
     .clk_i, .clear_i(go_i), .direct_i, .base_i, .shift_i, .off_i(off), .hit_o(hit), .addr_o(addr),
     .entry_addr_o(entry), .fill_i(fill), .fill_data_i(rd_data_i)
   );
+
+  assign word_en = rd_valid_i && rd_tag_i[1:0] == 2'd2 && !rd_err_i;
+  for (genvar g = 0; g < N; g++) begin : g_word
+    (* ram_style = "distributed" *) logic [63:0] mem [2];
+    logic        wp;
+
+    assign word_o[64*g +: 64] = mem[rp_q[g]];
+    always @(posedge clk_i) begin : p_mem
+      if (go_i) wp <= 1'b0;
+      else if (word_en && IW'(rd_tag_i[23:6]) == IW'(g)) begin
+        mem[wp] <= rd_data_i;
+        wp <= ~wp;
+      end
+    end
+  end
 
   always @(posedge clk_i) begin : p_seq
     integer i;
@@ -73,13 +101,13 @@ module wse_stream_mask #(
         run = 1'b1;
         wait_q = 1'b0;
         sel = '0;
+        first_q = 1'b1;
+        col_q = moff_i + 64'(ahead);
+        walk_q = col_q;
+        rp_q = '0;
         for (i = 0; i < N; i++) begin
           have_q[i] = 2'd0;
           asked_q[i] = 2'd0;
-          row_q[i] = moff_i + (64'($unsigned(i / 4)) + 64'(c0_i) - 64'(col0_i)) * 64'(mcstride_i) +
-                     64'($unsigned(i % 4)) * 64'(rstride_i);
-          w_q[i] = 16'd0;
-          blk_q[i] = 32'd0;
         end
         valid_o <= '0;
       end else if (stop_i) run = 1'b0;
@@ -87,16 +115,14 @@ module wse_stream_mask #(
         kw = (kcol_i + 16'd63) >> 6;
         for (i = 0; i < N; i++)
           if (pop_i[i]) begin
-            word_o[64*i +: 64] = next_q[i];
+            rp_q[i] = ~rp_q[i];
             have_q[i] = have_q[i] - 2'd1;
             asked_q[i] = asked_q[i] - 2'd1;
             valid_o[i] <= have_q[i] != 2'd0;
           end
         if (rd_valid_i && rd_tag_i[1:0] == 2'd3) wait_q = 1'b0;
-        if (rd_valid_i && rd_tag_i[1:0] == 2'd2 && !rd_err_i) begin
+        if (word_en) begin
           cand = IW'(rd_tag_i[23:6]);
-          if (have_q[cand] == 2'd0) word_o[64*cand +: 64] = rd_data_i;
-          else next_q[cand] = rd_data_i;
           have_q[cand] = have_q[cand] + 2'd1;
           valid_o[cand] <= 1'b1;
         end
@@ -104,7 +130,7 @@ module wse_stream_mask #(
           rreq_valid_o <= 1'b0;
         end else if (!rreq_valid_o && !wait_q && !fill && !go_i) begin
           // the row chosen in the last cycle, if it wants a word
-          found = asked_q[sel] != 2'd2 && blk_q[sel] != nblk_i && 3'(sel[1:0]) < nfeat_i &&
+          found = asked_q[sel] != 2'd2 && blk != nblk_i && 3'(sel[1:0]) < nfeat_i &&
                   (16'(sel) >> 2) + c0_i - col0_i < cols_i;
           if (found) begin
             rreq_valid_o <= 1'b1;
@@ -113,16 +139,18 @@ module wse_stream_mask #(
             wait_q = !hit;
             if (hit) begin
               asked_q[sel] = asked_q[sel] + 2'd1;
-              w_q[sel] = w_q[sel] + 16'd1;
-              if (w_q[sel] == kw) begin
-                w_q[sel] = 16'd0;
-                blk_q[sel] = blk_q[sel] + 32'd1;
-                row_q[sel] = row_q[sel] + 64'(nfeat_i) * 64'(rstride_i);
-              end
+              last = w + 16'd1 == kw;
+              w_q[sel] = last ? 16'd0 : w + 16'd1;
+              blk_q[sel] = blk + 32'(last);
+              row_q[sel] = row + (last ? 64'(nfeat_i) * 64'(rstride_i) : 64'd0);
             end
           end
-          if (!wait_q)
+          if (!wait_q) begin
+            if (sel[1:0] == 2'd3) col_q = col_q + 64'(mcstride_i);
+            walk_q = sel[1:0] == 2'd3 ? col_q : walk_q + 64'(rstride_i);
+            if (sel == IW'(N - 1)) first_q = 1'b0;
             sel = sel == IW'(N - 1) ? '0 : sel + IW'(1);
+          end
         end
       end else begin
         if (rreq_valid_o && rreq_ready_i) rreq_valid_o <= 1'b0;

@@ -4,6 +4,9 @@
 // chunk waits in its own bank for the bus, while the next one fills the other. A burst has the
 // chunk's words from the first one that something is in to the last. The elements of a LINEAR
 // stream lie one behind the other: a column fills the chunks of feature 0 alone.
+//
+// Every column has memories of its own, each with one port to write and one to read: one memory
+// that all columns write in a cycle would be flip-flops.
 
 module wse_stream_out #(
   parameter int unsigned COLS = 4,
@@ -64,6 +67,7 @@ module wse_stream_out #(
   localparam int unsigned QW = $clog2(24 * COLS);
   localparam int unsigned WW = $clog2(WORDS);
   localparam int unsigned CB = WW + 3;          // bits of a byte's place in a chunk
+  localparam int unsigned SW = CB + 2;
 
   wse_port_pkg::cmd_t cmd;
   wse_port_pkg::rreq_t rreq;
@@ -71,8 +75,8 @@ module wse_stream_out #(
 
   logic        run, stop;
   // south ports: CHAN_DEPTH wavelets per color
-  logic [31:0] q_data [96*COLS];                // {column, color, slot}
-  logic [23:0] q_ctl [4*COLS];                  // control bits {column, slot}
+  logic [32*COLS-1:0] q_data;                   // the head of the command's color, its control bit
+  logic [COLS-1:0] q_ctl;
   logic [1:0]  q_rp [24*COLS];
   logic [2:0]  q_n [24*COLS];
   // walkers
@@ -81,9 +85,19 @@ module wse_stream_out #(
   logic [2:0]  p_f [COLS];
   logic [31:0] p_left [COLS];                   // LINEAR: bytes of the run
   logic [COLS-1:0] p_run;
+  logic [63:0] p_row [COLS];                    // offset of feature 0's run; LINEAR: next element's
+  logic [35:0] l3;                              // LSTRIDE * 3
+  // element on its way into its chunk: one cycle later than the rest of what is known of the chunk,
+  // which the bus reads two cycles later at the earliest
+  logic [COLS-1:0] s_we;
+  logic [SW*COLS-1:0] s_at;                     // {feature, bank, place in units of 2 bytes}
+  logic [32*COLS-1:0] s_val;
+  logic [64*COLS-1:0] b_all;                    // each column's word for the bus
+  logic [63:0] b_data;
+  logic [7:0]  b_strb;
+  logic [IW-1:0] b_ix;
+  logic [WW-1:0] b_at;
   // chunk that fills, per {column, feature}
-  logic [63:0] g_row [N];                       // offset of the run; LINEAR: of the next element
-  logic [63:0] g_data [2*WORDS*N];                  // {column, feature, bank, word}
   logic [8*WORDS-1:0] g_strb [2*N];
   logic [N-1:0] g_bank;                         // the other bank holds the chunk on its way out
   logic [63:0] g_off [N];                       // offset of the chunk's first word
@@ -109,9 +123,11 @@ module wse_stream_out #(
   logic [IW:0] ox;
   logic [8*WORDS-1:0] strb;
   logic [QW-1:0] qx;
-  logic [3:0]  want, ready;
+  logic [3:0]  want, ready, out;
+  logic [CB-1:0] next;
   logic [2:0]  pick;
   logic [1:0]  slot;
+  logic signed [49:0] first;                        // column c0's distance from col0, in bytes
   logic        wlast, close, room;
   logic [6*COLS-1:0] sc_d;                      // credits
   logic [31:0] val;
@@ -134,19 +150,68 @@ module wse_stream_out #(
     .rreq_o(rreq), .rreq_addr_o, .rreq_ready_i, .rd_i({rd_valid_i, rd_err_i, rd_tag_i}), .rd_data_i
   );
   assign color_o = cmd.color;
+  // negative where the command begins further right
+  assign first = $signed({1'b0, c0_i} - {1'b0, cmd.col0}) * $signed({1'b0, cmd.cstride});
+  assign l3 = {4'd0, cmd.lstride} + {3'd0, cmd.lstride, 1'b0};
   assign half = cmd.etype == 8'(wse_regs_pkg::ETYPE_BF16);
   assign {rreq_valid_o, rreq_beats_o, rreq_tag_o} = rreq;
 
-  // does a chunk leave whose feature has all elements of this k? next: where the following one lies
+  // what the bus gets next: the first word of the chunk that it takes, or the one behind
+  assign b_ix = wreq_valid_o && wreq_ready_i ? sel : cur;
+  assign b_at = wreq_valid_o && wreq_ready_i ? o_off[sel][CB-1:3] : w_at + WW'(1);
+  assign b_data = b_all[{b_ix[IW-1:2], 6'd0} +: 64];
+  assign b_strb = 8'(g_strb[{b_ix, ~g_bank[b_ix]}] >> {b_at, 3'd0});
+
+  for (genvar g = 0; g < COLS; g++) begin : g_mem
+    (* ram_style = "distributed" *) logic [32:0] q_mem [96];        // {color, slot}
+    (* ram_style = "distributed" *) logic [63:0] c_mem [8*WORDS];   // {feature, bank, word}
+    logic [32:0] q_out;
+    logic [1:0]  q_wp [24];
+    logic [4:0]  q_in;                                              // color of the arrival
+    logic [3:0]  en;
+    logic [SW-1:0] at;
+    logic [15:0] lo, hi;
+
+    assign q_in = south_head_i[7*g +: 5];
+    assign q_out = q_mem[{color_o, q_rp[QW'(24 * g) + QW'(color_o)]}];
+    assign {q_ctl[g], q_data[32*g +: 32]} = q_out;
+    assign b_all[64*g +: 64] = c_mem[{b_ix[1:0], ~g_bank[b_ix], b_at}];
+    assign at = s_at[SW*g +: SW];
+    assign en = half ? 4'd1 << at[1:0] : at[1] ? 4'b1100 : 4'b0011;
+    assign lo = s_val[32*g +: 16];
+    assign hi = half ? lo : s_val[32*g+16 +: 16];
+
+    always @(posedge clk_i) begin : p_mem
+      integer i;
+      if (!rst_ni || clear_i) for (i = 0; i < 24; i++) q_wp[i] = '0;
+      if (south_head_i[7*g+6]) begin
+        q_mem[{q_in, q_wp[q_in]}] <= {south_head_i[7*g+5], south_data_i[32*g +: 32]};
+        q_wp[q_in] = q_wp[q_in] + 2'd1;
+      end
+      if (s_we[g] && en[0]) c_mem[at[SW-1:2]][15:0] <= lo;
+      if (s_we[g] && en[1]) c_mem[at[SW-1:2]][31:16] <= hi;
+      if (s_we[g] && en[2]) c_mem[at[SW-1:2]][47:32] <= lo;
+      if (s_we[g] && en[3]) c_mem[at[SW-1:2]][63:48] <= hi;
+    end
+  end
+
+  // LSTRIDE * n, for n up to 4
+  function automatic logic [35:0] stride(input logic [2:0] n);
+    stride = n == 3'd0 ? 36'd0 : n == 3'd1 ? {4'd0, cmd.lstride} :
+        n == 3'd2 ? {3'd0, cmd.lstride, 1'b0} : n == 3'd3 ? l3 : {2'd0, cmd.lstride, 2'b00};
+  endfunction
+
+  // does a chunk leave whose feature has all elements of this k? behind: where the next one lies
   function automatic logic leaves(input logic last_k, input logic [31:0] blk,
-                                  input logic [CB-1:0] next);
-    leaves = cmd.linear ? last_k && blk + 32'd1 == cmd.nline : last_k || next == '0;
+                                  input logic [CB-1:0] behind);
+    leaves = cmd.linear ? last_k && blk + 32'd1 == cmd.nline : last_k || behind == '0;
   endfunction
 
   always @(posedge clk_i) begin : p_seq
     integer c, f, i;
     moved_o <= 1'b0;
     m_pop <= '0;
+    s_we <= '0;
     sc_d = '0;
     if (!rst_ni || clear_i) begin
       for (i = 0; i < 24 * COLS; i++) begin
@@ -180,11 +245,10 @@ module wse_stream_out #(
         g_any = '0;
         g_bank = '0;
         o_valid = '0;
-        for (i = 0; i < N; i++)
-          g_row[i] = cmd.off + (cmd.direct ? cmd.buf_addr : 64'd0) +
-                     (64'($unsigned(i / 4)) + 64'(c0_i) - 64'(cmd.col0)) * 64'(cmd.cstride) +
-                     64'($unsigned(i % 4)) * 64'(cmd.lstride);
+        boff = cmd.off + (cmd.direct ? cmd.buf_addr : 64'd0) + 64'(first);
         for (c = 0; c < COLS; c++) begin
+          p_row[c] = boff;
+          boff = boff + 64'(cmd.cstride);
           p_blk[c] = '0;
           p_k[c] = '0;
           p_f[c] = '0;
@@ -221,10 +285,9 @@ module wse_stream_out #(
         // the bus takes a chunk
         if (w_left != '0 && wdat_ready_i) begin
           w_left = w_left - (WW+1)'(1);
-          ox = {cur, ~g_bank[cur]};
           w_at = w_at + WW'(1);
-          wdat_data_o <= g_data[{ox, w_at}];
-          wdat_strb_o <= 8'(g_strb[ox] >> {w_at, 3'd0});
+          wdat_data_o <= b_data;
+          wdat_strb_o <= b_strb;
           if (w_left == '0) begin
             wdat_valid_o <= 1'b0;
             o_valid[cur] = 1'b0;
@@ -234,12 +297,11 @@ module wse_stream_out #(
           wreq_valid_o <= 1'b0;
           w_pend = 1'b0;
           cur = sel;
-          ox = {cur, ~g_bank[cur]};
           w_left = w_n;
           w_at = o_off[cur][CB-1:3];
           wdat_valid_o <= 1'b1;
-          wdat_data_o <= g_data[{ox, w_at}];
-          wdat_strb_o <= 8'(g_strb[ox] >> {w_at, 3'd0});
+          wdat_data_o <= b_data;
+          wdat_strb_o <= b_strb;
           wr_out = wr_out + 7'd1;
         end
         if (d_valid && d_ready) d_valid <= 1'b0;
@@ -283,9 +345,9 @@ module wse_stream_out #(
             pick = want[0] ? 3'd0 : want[1] ? 3'd1 : want[2] ? 3'd2 : want[3] ? 3'd3 : 3'd4;
             // a LINEAR element that ends a chunk waits until the one before has left
             ix = IW'(4 * c);
-            boff = g_row[ix] + (half ? 64'd2 : 64'd4);
-            room = !cmd.linear || (p_left[c] != 32'd0 && !(o_valid[ix] && boff[CB-1:0] == '0));
-            if (q_n[qx] != 3'd0 && q_ctl[4 * c + 32'(slot)][color_o]) begin
+            next = CB'(p_row[c]) + (half ? CB'(2) : CB'(4));
+            room = !cmd.linear || (p_left[c] != 32'd0 && !(o_valid[ix] && next == '0));
+            if (q_n[qx] != 3'd0 && q_ctl[c]) begin
               q_rp[qx] = slot + 2'd1;                     // control wavelets carry nothing here
               q_n[qx] = q_n[qx] - 3'd1;
               sc_d[6*c +: 6] = {1'b1, color_o};
@@ -296,32 +358,29 @@ module wse_stream_out #(
               if (pick != 3'd4) begin
                 ix = cmd.linear ? IW'(4 * c) : IW'(4 * c + 32'(pick));
                 want[pick[1:0]] = 1'b0;
-                val = q_data[{qx, slot}];
-                boff = g_row[ix] + (cmd.linear ? 64'd0 : half ? {47'd0, p_k[c], 1'b0} :
-                                                                            {46'd0, p_k[c], 2'b00});
+                val = q_data[32*c +: 32];
+                boff = p_row[c];
+                if (!cmd.linear) boff = boff + {28'd0, stride(pick)} +
+                    (half ? {47'd0, p_k[c], 1'b0} : {46'd0, p_k[c], 2'b00});
                 ox = {ix, g_bank[ix]};
                 strb = g_any[ix] ? g_strb[ox] : '0;
                 if (!g_any[ix]) g_off[ix] = {boff[63:3], 3'd0};
                 g_last[ix] = boff[CB-1:3];
                 g_any[ix] = 1'b1;
-                if (half) begin
-                  val = wse_fp_pkg::fp_to_bf16(val);
-                  g_data[{ox, boff[CB-1:3]}][{boff[2:1], 4'd0} +: 16] = val[15:0];
-                  g_strb[ox] = strb | ((8*WORDS)'(3) << {boff[CB-1:1], 1'b0});
-                end else begin
-                  g_data[{ox, boff[CB-1:3]}][{boff[2], 5'd0} +: 32] = val;
-                  g_strb[ox] = strb | ((8*WORDS)'(15) << {boff[CB-1:2], 2'b00});
-                end
+                s_we[c] <= 1'b1;
+                s_at[SW*c +: SW] <= {ix[1:0], g_bank[ix], boff[CB-1:1]};
+                s_val[32*c +: 32] <= half ? wse_fp_pkg::fp_to_bf16(val) : val;
+                if (half) g_strb[ox] = strb | ((8*WORDS)'(3) << {boff[CB-1:1], 1'b0});
+                else g_strb[ox] = strb | ((8*WORDS)'(15) << {boff[CB-1:2], 2'b00});
                 q_rp[qx] = slot + 2'd1;
                 q_n[qx] = q_n[qx] - 3'd1;
                 sc_d[6*c +: 6] = {1'b1, color_o};
                 p_f[c] = pick + 3'd1;
                 moved_o <= 1'b1;
                 if (cmd.linear) begin
-                  g_row[ix] = boff + (half ? 64'd2 : 64'd4);
+                  p_row[c] = p_row[c] + (half ? 64'd2 : 64'd4);
                   p_left[c] = p_left[c] - (half ? 32'd2 : 32'd4);
-                  boff = g_row[ix];
-                  if (boff[CB-1:0] == '0) begin
+                  if (next == '0) begin
                     g_bank[ix] = ~g_bank[ix];
                     o_off[ix] = g_off[ix];
                     o_last[ix] = g_last[ix];
@@ -336,18 +395,15 @@ module wse_stream_out #(
                 close = 1'b1;
                 for (f = 0; f < 4; f++) begin
                   ix = IW'(4 * c + f);
-                  boff = g_row[ix] + (half ? {47'd0, nk, 1'b0} : {46'd0, nk, 2'b00});
-                  if (f < 32'(cmd.nfeat) && g_any[ix] &&
-                      leaves(wlast, p_blk[c], boff[CB-1:0])) begin
-                    if (o_valid[ix]) close = 1'b0;
-                  end
+                  next = CB'(p_row[c]) + CB'(stride(3'(f))) +
+                      (half ? CB'({nk, 1'b0}) : CB'({nk, 2'b00}));
+                  out[f] = f < 32'(cmd.nfeat) && g_any[ix] && leaves(wlast, p_blk[c], next);
+                  if (out[f] && o_valid[ix]) close = 1'b0;
                 end
                 if (close) begin
                   for (f = 0; f < 4; f++) begin
                     ix = IW'(4 * c + f);
-                    boff = g_row[ix] + (half ? {47'd0, nk, 1'b0} : {46'd0, nk, 2'b00});
-                    if (f < 32'(cmd.nfeat) && g_any[ix] &&
-                        leaves(wlast, p_blk[c], boff[CB-1:0])) begin
+                    if (out[f]) begin
                       g_bank[ix] = ~g_bank[ix];
                       o_off[ix] = g_off[ix];
                       o_last[ix] = g_last[ix];
@@ -356,8 +412,8 @@ module wse_stream_out #(
                     end
                     if (f < 32'(cmd.nfeat)) m_pop[ix] <= cmd.masked &&
                         (wlast || p_k[c][5:0] == 6'd63);
-                    if (wlast) g_row[ix] = g_row[ix] + 64'(cmd.nfeat) * 64'(cmd.lstride);
                   end
+                  if (wlast) p_row[c] = p_row[c] + {28'd0, stride(cmd.nfeat)};
                   p_f[c] = 3'd0;
                   p_k[c] = wlast ? 16'd0 : nk;
                   moved_o <= 1'b1;
@@ -392,9 +448,6 @@ module wse_stream_out #(
       for (c = 0; c < COLS; c++)
         if (south_head_i[7*c+6]) begin
           qx = QW'(24 * c + 32'(south_head_i[7*c +: 5]));
-          slot = q_rp[qx] + q_n[qx][1:0];
-          q_data[{qx, slot}] = south_data_i[32*c +: 32];
-          q_ctl[4 * c + 32'(slot)][south_head_i[7*c +: 5]] = south_head_i[7*c+5];
           q_n[qx] = q_n[qx] + 3'd1;
         end
     end
