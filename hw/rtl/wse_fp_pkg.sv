@@ -25,16 +25,21 @@ package wse_fp_pkg;
 
   function automatic logic [31:0] fp_add(input logic [31:0] a, input logic [31:0] b);
     logic [31:0] x, y, hi, lo, mh, ml, d, sh, s, n, m, r;
-    logic        sub;
+    logic        sub, gt;
     x = fp_flush(a);
     y = fp_flush(b);
-    hi = (y & 32'h7fffffff) > (x & 32'h7fffffff) ? y : x;
-    lo = (y & 32'h7fffffff) > (x & 32'h7fffffff) ? x : y;
-    sub = ((hi ^ lo) >> 31) != 0;
+    // From here to d, and in the test for infinities, nothing that equals a function of x and y
+    // alone comes from hi or lo: synthesis would find the one in the other, and take the comparison
+    // from what it selects, a loop.
+    gt = (y & 32'h7fffffff) > (x & 32'h7fffffff);
+    hi = gt ? y : x;
+    lo = gt ? x : y;
+    sub = ((x ^ y) >> 31) != 0;
     // significands with three more bits: guard, round, sticky
     mh = (hi & 32'h7f800000) == 0 ? 32'd0 : ((hi & 32'h007fffff) | 32'h00800000) << 3;
     ml = (lo & 32'h7f800000) == 0 ? 32'd0 : ((lo & 32'h007fffff) | 32'h00800000) << 3;
-    d = ((hi >> 23) & 32'hff) - ((lo >> 23) & 32'hff);
+    d = gt ? ((y >> 23) & 32'hff) - ((x >> 23) & 32'hff) :
+             ((x >> 23) & 32'hff) - ((y >> 23) & 32'hff);
     d = d > 27 ? 32'd27 : d;
     sh = ml >> d;
     sh = sh | ((sh << d) != ml ? 32'd1 : 32'd0);
@@ -56,7 +61,7 @@ package wse_fp_pkg;
     r = fp_pack(hi & 32'h80000000, ((hi >> 23) & 32'hff) + 32'd1 - n, m);
     r = s == 0 ? (sub ? 32'd0 : hi & 32'h80000000) : r;
     r = (hi & 32'h7f800000) == 32'h7f800000 ?
-        ((hi & 32'h007fffff) != 0 || (sub && ((lo ^ hi) & 32'h7fffffff) == 0) ? FpNan : hi) : r;
+        ((hi & 32'h007fffff) != 0 || (sub && ((x ^ y) & 32'h7fffffff) == 0) ? FpNan : hi) : r;
     fp_add = r;
   endfunction
 
