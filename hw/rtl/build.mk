@@ -133,9 +133,15 @@ $(eval $(call bench,core,$(call rtl,$(addprefix wse_,regs_pkg fp_pkg tensor_pkg 
 
 ALL += $(BLOCKS)
 BESIDE += --beside hw/rtl/tests/test-yosys
-SUITES += $(BLOCKS)
+SUITES += $(BLOCKS) hw/rtl/tests/test-synth
 
-.PHONY: lint-rtl yosys
+.PHONY: lint-rtl yosys synth synth-baseline
+synth: ## LUT, FF, BRAM, DSP of the units of the RTL that have changed, against hw/rtl/synth/baseline
+	B=$(B) hw/rtl/synth/synth
+
+synth-baseline: ## record them, and hw/doc/synth.md
+	B=$(B) hw/rtl/synth/synth --record
+
 yosys: ## elaborate every module of the RTL in Yosys
 	hw/rtl/tests/test-yosys
 
