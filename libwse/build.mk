@@ -185,7 +185,8 @@ DEVICE_TESTS := $(patsubst %.c,%,$(wildcard libwse/tests/device/test-*.c))
 TRAIN_TESTS := $(patsubst %.c,%,$(wildcard libwse/tests/train/test-*.c))
 # one has a model of its own, that misbehaves on demand
 MOCK_TEST := libwse/tests/device/test-mock
-$(eval $(call c_test,$(MOCK_TEST),libwse/tests/device/mock-model.c hw/model/wave.c,\
+$(eval $(call c_test,$(MOCK_TEST),libwse/tests/device/mock-model.c \
+	hw/model/wave.c hw/model/waits.c,\
 	$(B)/libwse.a,$(LIBWSE_LIBS),$(B)/asan/libwse.a))
 # one plays a kernel of another release
 LDFLAGS_libwse/tests/device/test-versions \

@@ -4,7 +4,7 @@
 GDB_STUB := $(B)/hw/libwse_gdb.a
 CFLAGS_hw/gdb := -D_GNU_SOURCE
 CFLAGS_hw/gdb/tests := -D_GNU_SOURCE
-GDB_SRCS := $(wildcard hw/gdb/*.c) $(addprefix hw/model/,cause.c waits.c)
+GDB_SRCS := $(wildcard hw/gdb/*.c) hw/model/cause.c
 $(eval $(call c_archive,hw/libwse_gdb.a,$(GDB_SRCS)))
 
 # test_gdb compares the models' answers where the RTL is built; with sanitizers the twin alone

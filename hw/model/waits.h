@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Who waits for whom: for debuggers, and for the sentence of a deadlock. */
 #ifndef WSE_WAITS_H
 #define WSE_WAITS_H
 

@@ -4,10 +4,12 @@
  * order of submission whose head moves into the rings when its fences have signalled and there is
  * room.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim.h"
+#include "waits.h"
 
 /* A fence as the user holds it. */
 struct sim_user_fence {
@@ -326,6 +328,21 @@ static void job_finish(struct sim *sim, struct sim_job *job, struct sim_job_list
 	pthread_cond_broadcast(&sim->changed);
 }
 
+/*
+ * "; who has to move (column,row): core 1,0: sends on color 3"; "" where the fault names no core
+ * that waits, or that is not known. The model stands as the command left it.
+ */
+static void who_moves(const struct sim *sim, const struct drm_wse_fault *f, char *text, size_t size)
+{
+	const struct wse_wafer wafer = {sim->ops, sim->model, sim->geom.rows, sim->geom.cols};
+	struct wse_waits w = {0};
+
+	if (f->cause >= WSE_CAUSE_WAIT_TASK && f->cause <= WSE_CAUSE_WAIT_M1 &&
+	    sim->ops->get_units && f->row < sim->geom.rows && f->col < sim->geom.cols)
+		wse_find_waits(&wafer, f->row * sim->geom.cols + f->col, &w);
+	snprintf(text, size, *w.whom ? "; who has to move (column,row): %s" : "", w.whom);
+}
+
 static void note_fault(struct sim *sim, struct sim_ring *ring, const struct sim_slot *slot,
 		       const struct wse_cqe *cqe, int err)
 {
@@ -334,7 +351,7 @@ static void note_fault(struct sim *sim, struct sim_ring *ring, const struct sim_
 				  .status = cqe->status >> 1,
 				  .queue = ring->id,
 				  .color = 0xffffffff};
-	char text[WSE_LOST];
+	char text[WSE_LOST], whom[160];
 
 	if (ctx->first)
 		return;
@@ -358,7 +375,8 @@ static void note_fault(struct sim *sim, struct sim_ring *ring, const struct sim_
 	ctx->first = true;
 	ctx->fault = f;
 	wse_explain_fault(&f, err, text, sizeof(text));
-	wse_context_lose(&ctx->base, "command %u of its submit: %s", slot->index, text);
+	who_moves(sim, &f, whom, sizeof(whom));
+	wse_context_lose(&ctx->base, "command %u of its submit: %s%s", slot->index, text, whom);
 }
 
 /* the fence's users look when it has signalled */
