@@ -259,7 +259,7 @@ test-kills: $(B)/wse-train $(MPI_PLUGIN) ## ranks killed at 20 random moments; m
 	libwse/tests/train/test-kills
 SUITES += $(addprefix libwse/tests/device/,test-symbols test-guest) \
 	$(B)/libwse/tests/device/test-linear-so \
-	$(addprefix libwse/tests/train/,test-cli test-profile test-waves test-top test-tokens test-hashes \
-	test-zoo test-zoo-decoders test-install test-decoder-torch)
+	$(addprefix libwse/tests/train/,test-cli test-profile test-waves test-top test-tokens \
+	test-hashes test-zoo test-zoo-decoders test-install test-decoder-torch)
 
 include libwse/python/build.mk
