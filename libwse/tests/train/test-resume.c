@@ -129,7 +129,7 @@ static int step_and_save(const char *const *sets, uint32_t nsets, int files, con
 
 static void probed(void)
 {
-	/* more than a file has buffers; the learning rate last, so that the good one goes without */
+	/* more than a file has buffers; the learning rate is last: a good run goes without it */
 	static const char *const sets[] = {
 		"model.hidden_sizes=[320, 320, 320, 320, 320, 320, 320, 320, 320]",
 		"train_dataloader.batch_size=32", "train_dataloader.micro_batch_size=16",
