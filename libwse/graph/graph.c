@@ -200,17 +200,30 @@ uint32_t wse_graph_vec(struct wse_graph *g, uint32_t unit, uint32_t tensor, uint
 	return at;
 }
 
-void wse_graph_vec_chunks(struct wse_graph *g, uint32_t unit, uint32_t chunks)
+void wse_graph_vec_chunks(struct wse_graph *g, uint32_t unit, uint32_t chunks, uint32_t real)
 {
 	struct wse_unit_vec *v;
 
 	if (unit >= g->nunits || !g->units[unit].nvec)
 		return;
 	v = &g->units[unit].vec[g->units[unit].nvec - 1];
-	if (!chunks || v->rows % (v->parts * chunks))
+	if (!chunks || v->rows % (v->parts * chunks)) {
 		g->failed = -EINVAL;
-	else
-		v->chunks = chunks;
+		return;
+	}
+	v->chunks = chunks;
+	v->real = real < v->rows / v->parts * g->tile.cols ? real : 0;
+}
+
+void wse_graph_pad(struct wse_graph *g, uint32_t unit, uint32_t real_outs, uint32_t real_ins)
+{
+	struct wse_unit *u;
+
+	if (unit >= g->nunits)
+		return;
+	u = &g->units[unit];
+	u->real_outs = u->parts && real_outs < u->outs / u->parts ? real_outs : 0;
+	u->real_ins = real_ins < u->ins ? real_ins : 0;
 }
 
 void wse_graph_heads(struct wse_graph *g, uint32_t unit, const struct wse_heads *h, int in)
@@ -344,6 +357,10 @@ static int check_unit(const struct wse_graph *g, uint32_t i, uint32_t at, const 
 				"op %u (%s): unit %u: %u outputs, %u inputs and %u parts on %u "
 				"columns",
 				at, name, i, u->outs, u->ins, u->parts, g->tile.cols);
+	/* heads lie as their features do, which are all there */
+	if ((u->heads.heads && u->real_outs) || (u->in_heads.heads && u->real_ins))
+		return wse_fail(-EINVAL, "op %u (%s): unit %u: of heads no features are padding",
+				at, name, i);
 	if (u->outs / g->tile.cols > WSE_COLUMN_MAX || u->ins / g->tile.cols > WSE_COLUMN_MAX)
 		return wse_fail(-EINVAL,
 				"op %u (%s): unit %u: a width of %u x %u is more than %u a column",

@@ -71,6 +71,7 @@ struct wse_unit_vec {
 	uint32_t at, rows;	/* floats of a column: where its part begins, and how many */
 	uint32_t parts;		/* as a unit's: rows / parts of each of `parts` vectors */
 	uint32_t chunks;	/* as a unit's of outputs: a chunk has its share of all parts */
+	uint32_t real;		/* as a unit's real_outs; 0: all */
 	struct wse_heads heads;	/* as a unit's */
 };
 
@@ -100,6 +101,12 @@ struct wse_unit {
 	 * Sums are those of the whole matrix, a chunk at a time.
 	 */
 	uint32_t chunks_back;
+	/*
+	 * The matrix is wider than its tensor: of each part's outputs the first real_outs, of the
+	 * inputs the first real_ins are in the tensor; the rest has weights of 0, which have no
+	 * place there. 0: all are, but rows beyond the tensor's last one, where there are no parts
+	 */
+	uint32_t real_outs, real_ins;
 	/* chunks_out whose rows lie as in the tensor: row n is of chunk n / (outs / chunks_out) */
 	uint32_t in_order;
 	/* its rows are queries, keys and values; its inputs are what attention makes of them */
@@ -209,8 +216,16 @@ void wse_graph_chunks_in_order(struct wse_graph *g, uint32_t unit, uint32_t chun
 /* the way back to the data in chunks: for a unit that has no others */
 void wse_graph_chunks_back(struct wse_graph *g, uint32_t unit, uint32_t chunks);
 
-/* the unit's last vector lies as the outputs of a matrix in as many chunks */
-void wse_graph_vec_chunks(struct wse_graph *g, uint32_t unit, uint32_t chunks);
+/*
+ * a matrix that is wider than its tensor: of each part's outputs and of the inputs, how many the
+ * tensor has
+ */
+void wse_graph_pad(struct wse_graph *g, uint32_t unit, uint32_t real_outs, uint32_t real_ins);
+/*
+ * the unit's last vector lies as the outputs of a matrix in as many chunks, of which the tensor has
+ * `real` of each part
+ */
+void wse_graph_vec_chunks(struct wse_graph *g, uint32_t unit, uint32_t chunks, uint32_t real);
 
 /* rows (in: inputs) of a unit, or a vector, as heads lie */
 void wse_graph_heads(struct wse_graph *g, uint32_t unit, const struct wse_heads *h, int in);
@@ -265,14 +280,23 @@ size_t wse_unit_image_bytes(const struct wse_graph *g, const struct wse_unit *u)
 
 /*
  * A unit's tensors lie in its buffers in pieces: piece i of tensor `which` (0: the matrix, 1 ...:
- * vectors) is `count` floats at tensor offset `from` and buffer offset `at`. Returns 0 when there
- * is no such piece.
+ * vectors) is `count` floats at tensor offset `from` and buffer offset `at`; of one that is all
+ * padding count is 0. Returns 0 when there is no such piece.
  */
 struct wse_piece {
 	size_t from, at, count;
+	/* floats from `at` on that are no other piece's: more than count are padding */
+	size_t room;
 };
 int wse_unit_piece(const struct wse_graph *g, const struct wse_unit *u, uint32_t which,
 		   const struct wse_tensor *t, size_t i, struct wse_piece *p);
+/* floats of a unit's matrix, from the first one on, that a tensor's elements lie among */
+size_t wse_unit_matrix_floats(const struct wse_unit *u, const struct wse_tensor *t);
+/* elements of a row of the tensor */
+static inline uint32_t wse_unit_tensor_ins(const struct wse_unit *u)
+{
+	return u->real_ins ? u->real_ins : u->ins;
+}
 /* pieces of a row of the matrix; 0: a piece has whole rows */
 size_t wse_unit_row_pieces(const struct wse_graph *g, const struct wse_unit *u);
 /* the number of the piece that has element `from` of the tensor */

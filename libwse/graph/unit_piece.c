@@ -90,42 +90,69 @@ size_t wse_unit_row_pieces(const struct wse_graph *g, const struct wse_unit *u)
 {
 	if (u->chunks_in > 1)
 		return (size_t)g->tile.cols * u->chunks_in;
-	return u->in_heads.heads ? u->ins / lie_of(&u->in_heads, g->tile.cols).own : 0;
+	if (u->in_heads.heads)
+		return u->ins / lie_of(&u->in_heads, g->tile.cols).own;
+	return u->real_ins ? 1 : 0;
+}
+
+size_t wse_unit_matrix_floats(const struct wse_unit *u, const struct wse_tensor *t)
+{
+	return u->real_outs || u->real_ins ? (size_t)u->outs * u->ins : t->count;
+}
+
+/*
+ * Of a run of n features from `from` on of a matrix (vector) of parts `width` wide, as many as the
+ * tensor has, `real` a part; *from becomes the tensor's number of the first
+ */
+static size_t really(size_t *from, size_t n, size_t width, size_t real)
+{
+	size_t part = *from / width, f = *from % width;
+
+	*from = part * real + (f < real ? f : real);
+	return f >= real ? 0 : real - f < n ? real - f : n;
 }
 
 static int matrix_piece(const struct wse_graph *g, const struct wse_unit *u,
 			const struct wse_tensor *t, size_t i, struct wse_piece *p)
 {
-	size_t cols = g->tile.cols, n = wse_unit_row_pieces(g, u), h, c, part;
+	size_t cols = g->tile.cols, n = wse_unit_row_pieces(g, u), h, c, part, from;
+	size_t width = u->outs / u->parts;
 
 	if (u->weight == WSE_NO_TENSOR)
 		return 0;
 	if (n) {
-		size_t k = u->ins / n, at = i % n, row = i / n * u->ins;
-		struct lie l = u->in_heads.heads ? lie_of(&u->in_heads, cols) : (struct lie){0};
-		size_t from = u->in_heads.heads ? block_in_tensor(&l, at)
-						: at % cols * u->chunks_in + at / cols;
+		size_t k = u->ins / n, at = i % n, ins = wse_unit_tensor_ins(u);
 
-		*p = (struct wse_piece){.from = row + from * k, .at = row + at * k, .count = k};
+		if (u->in_heads.heads) {
+			struct lie l = lie_of(&u->in_heads, cols);
+
+			from = block_in_tensor(&l, at) * k;
+		} else {
+			from = (at % cols * u->chunks_in + at / cols) * k;
+		}
+		*p = (struct wse_piece){.at = i / n * u->ins + at * k, .room = k};
+		p->count = really(&from, k, u->ins, ins);
+		p->from = i / n * ins + from;
 		return i < n * u->outs;
 	}
 	if (u->heads.heads) {
 		*p = (struct wse_piece){.from = row_in_tensor(&u->heads, cols, i) * u->ins,
 					.at = i * u->ins,
-					.count = u->ins};
+					.count = u->ins,
+					.room = u->ins};
 		return i < u->outs;
 	}
 	if (u->parts == 1 && (u->chunks_out == 1 || u->in_order)) {
-		*p = (struct wse_piece){0, 0, t->count};
+		*p = (struct wse_piece){0, 0, t->count, (size_t)u->outs * u->ins};
 		return !i;
 	}
-	h = u->outs / u->parts / u->chunks_out / cols;
+	h = width / u->chunks_out / cols;
 	part = i % u->parts;
 	c = i / u->parts % cols;
-	*p = (struct wse_piece){.from = ((part * cols + c) * u->chunks_out + i / u->parts / cols) *
-					h * u->ins,
-				.at = i * h * u->ins,
-				.count = h * u->ins};
+	from = ((part * cols + c) * u->chunks_out + i / u->parts / cols) * h;
+	*p = (struct wse_piece){.at = i * h * u->ins, .room = h * u->ins};
+	p->count = really(&from, h, width, u->real_outs ? u->real_outs : width) * u->ins;
+	p->from = from * u->ins;
 	return i < u->parts * u->chunks_out * cols;
 }
 
@@ -145,17 +172,22 @@ int wse_unit_piece(const struct wse_graph *g, const struct wse_unit *u, uint32_t
 		*p = (struct wse_piece){.from = row_in_tensor(&v->heads, cols, i),
 					.at = matrix + i / v->rows * u->vec_rows + v->at +
 					      i % v->rows,
-					.count = 1};
+					.count = 1,
+					.room = 1};
 		return i < v->rows * cols;
 	}
 	/* piece i: block i of the tensor, of v->chunks for each column of each part */
 	h = v->rows / v->parts / v->chunks;
 	c = i / v->chunks % cols;
 	place = i % v->chunks * v->parts + i / v->chunks / cols;
-	*p = (struct wse_piece){
-		.from = i * h, .at = matrix + c * u->vec_rows + v->at + place * h, .count = h};
+	*p = (struct wse_piece){.from = i * h,
+				.at = matrix + c * u->vec_rows + v->at + place * h,
+				.count = h,
+				.room = h};
+	if (v->real)
+		p->count = really(&p->from, h, v->rows / v->parts * cols, v->real);
 	/* padded beyond the tensor's end */
-	if (i >= v->parts * v->chunks * cols || p->from >= t->count)
+	if (i >= v->parts * v->chunks * cols || (p->from >= t->count && !v->real))
 		return 0;
 	if (p->count > t->count - p->from)
 		p->count = t->count - p->from;
@@ -171,16 +203,20 @@ static size_t turned(size_t b, size_t n, size_t cols)
 size_t wse_unit_piece_of(const struct wse_graph *g, const struct wse_unit *u, uint32_t which,
 			 size_t from)
 {
-	size_t cols = g->tile.cols, n = wse_unit_row_pieces(g, u), b, per;
+	size_t cols = g->tile.cols, n = wse_unit_row_pieces(g, u), ins = wse_unit_tensor_ins(u);
+	size_t b, per;
 
 	if (which) {
 		const struct wse_unit_vec *v = &u->vec[which - 1];
 
-		return v->heads.heads ? row_in_image(&v->heads, cols, from)
-				      : from / (v->rows / v->parts / v->chunks);
+		if (v->heads.heads)
+			return row_in_image(&v->heads, cols, from);
+		if (v->real)
+			from += from / v->real * (v->rows / v->parts * cols - v->real);
+		return from / (v->rows / v->parts / v->chunks);
 	}
 	if (n) {
-		b = from % u->ins / (u->ins / n);
+		b = from % ins / (u->ins / n);
 		if (u->in_heads.heads) {
 			struct lie l = lie_of(&u->in_heads, cols);
 
@@ -188,13 +224,16 @@ size_t wse_unit_piece_of(const struct wse_graph *g, const struct wse_unit *u, ui
 		} else {
 			b = turned(b, u->chunks_in, cols);
 		}
-		return from / u->ins * n + b;
+		return from / ins * n + b;
 	}
 	if (u->heads.heads)
 		return row_in_image(&u->heads, cols, from / u->ins);
 	if (u->parts == 1 && (u->chunks_out == 1 || u->in_order))
 		return 0;
 	per = cols * u->chunks_out;
-	b = from / u->ins / (u->outs / u->parts / per); /* part * per + column * chunks + chunk */
+	b = from / u->ins; /* the tensor's row, then the matrix' */
+	if (u->real_outs)
+		b += b / u->real_outs * (u->outs / u->parts - u->real_outs);
+	b /= u->outs / u->parts / per; /* part * per + column * chunks + chunk */
 	return turned(b % per, u->chunks_out, cols) * u->parts + b / per;
 }

@@ -55,7 +55,9 @@ static void look_at(void *ctx, uint32_t unit, const float *grad)
 			memcpy(vec + p.from, grad + p.at, p.count * sizeof(*vec));
 		/* without memory the step ends: its norm is not finite */
 		mx->grads.squares[tensor] =
-			which && !vec ? NAN : wse_sum_squares(which ? vec : grad, t->count);
+			which && !vec ? NAN
+			: which	      ? wse_sum_squares(vec, t->count)
+				      : wse_sum_squares(grad, wse_unit_matrix_floats(u, t));
 		free(vec);
 	}
 }
@@ -208,6 +210,17 @@ static const float *contiguous(const struct wse_memx *mx, uint32_t tensor)
 	return mx->grads.scratch;
 }
 
+/* how many floats it has there: of a matrix that is padded, zeros among them */
+static size_t floats_of(const struct wse_memx *mx, uint32_t tensor)
+{
+	const struct wse_home *h = &mx->map.home[tensor];
+	const struct wse_tensor *t = &mx->tab.t[tensor];
+
+	return h->unit == WSE_NO_UNIT || h->which || mx->grads.own[tensor]
+		       ? t->count
+		       : wse_unit_matrix_floats(&mx->g->units[h->unit], t);
+}
+
 uint32_t wse_memx_bad_grad(const struct wse_memx *mx)
 {
 	for (uint32_t i = 0; i < mx->tab.n; i++) {
@@ -220,7 +233,7 @@ uint32_t wse_memx_bad_grad(const struct wse_memx *mx)
 			continue;
 		}
 		g = contiguous(mx, i);
-		for (size_t j = 0; j < mx->tab.t[i].count; j++)
+		for (size_t j = 0; j < floats_of(mx, i); j++)
 			if (wse_f32_isbad(g[j]))
 				return i;
 	}
@@ -237,7 +250,9 @@ int wse_memx_square_again(struct wse_memx *mx, uint32_t unit)
 
 	for (uint32_t k = l->first[unit]; k < l->first[unit + 1] && !ret; k++) {
 		const struct wse_memx_piece *p = &l->p[k];
-		size_t n = p->count - p->vec, left = mx->tab.t[tensor].count - p->at, blocks;
+		size_t n = p->count - p->vec, blocks;
+		size_t left =
+			wse_unit_matrix_floats(&mx->g->units[unit], &mx->tab.t[tensor]) - p->at;
 		const float *grad;
 
 		ret = wse_memx_piece_grad(mx, p, &grad);
@@ -282,8 +297,7 @@ double wse_memx_sum_squares(struct wse_memx *mx)
 
 	for (uint32_t i = 0; i < mx->tab.n; i++) {
 		if (mx->map.ranks == 1 && !in_file(mx, i))
-			mx->grads.squares[i] =
-				wse_sum_squares(contiguous(mx, i), mx->tab.t[i].count);
+			mx->grads.squares[i] = wse_sum_squares(contiguous(mx, i), floats_of(mx, i));
 		sum += mx->grads.squares[i];
 	}
 	return sum;

@@ -108,7 +108,7 @@ void wse_map_ahead(const struct wse_map *m, uint32_t first, uint32_t end)
 int wse_map_is_plain(const struct wse_unit *u)
 {
 	return u->parts == 1 && (u->chunks_out <= 1 || u->in_order) && u->chunks_in <= 1 &&
-	       !u->heads.heads && !u->in_heads.heads;
+	       !u->heads.heads && !u->in_heads.heads && !u->real_ins;
 }
 
 /* the piece of the state that float `at` of a unit's buffer, or of a tensor in none, lies in */
@@ -212,31 +212,34 @@ static int matrix_runs(const struct wse_map *m, const struct wse_memx_piece *p,
 	const struct wse_unit *u = &m->g->units[p->unit];
 	const struct wse_tensor *t = &m->tab->t[u->weight];
 	size_t per = wse_unit_row_pieces(m->g, u), end = p->at + p->count - p->vec, at = p->at, n;
-	size_t from = 0, count = 0;
-	struct wse_piece q = {0, 0, u->ins};
+	size_t from = 0, count = 0, ins = wse_unit_tensor_ins(u);
+	struct wse_piece q = {0, 0, u->ins, u->ins};
 	int ret = 0;
 
 	if (!per && !wse_unit_piece(m->g, u, 0, t, 0, &q))
 		return -EINVAL;
-	for (size_t next; at < end && !ret; at += n) {
+	for (size_t next, real; at < end && !ret; at += n) {
 		if (per) { /* inputs in another order: rows lie as they are */
-			q = (struct wse_piece){at, at, end - at};
-			if (at >= t->count)
+			q = (struct wse_piece){at / u->ins * ins, at, (end - at) / u->ins * ins,
+					       end - at};
+			if (q.from >= t->count)
 				break;
-		} else if (!wse_unit_piece(m->g, u, 0, t, at / q.count, &q)) {
+		} else if (!wse_unit_piece(m->g, u, 0, t, at / q.room, &q)) {
 			break; /* rows beyond the tensor */
 		}
 		next = q.from + (at - q.at);
-		n = q.at + q.count < end ? q.at + q.count - at : end - at;
-		if (next >= t->count)
+		n = q.at + q.room < end ? q.at + q.room - at : end - at;
+		real = at - q.at < q.count ? q.count - (at - q.at) : 0; /* the rest is padding */
+		real = real < n ? real : n;
+		if (!real || next >= t->count)
 			continue;
-		n = t->count - next < n ? t->count - next : n;
+		real = t->count - next < real ? t->count - next : real;
 		if (count && next != from + count) {
 			ret = fn(ctx, which, u->weight, from, count);
 			count = 0;
 		}
 		from = count ? from : next;
-		count += n;
+		count += real;
 	}
 	return ret || !count ? ret : fn(ctx, which, u->weight, from, count);
 }
@@ -275,6 +278,7 @@ static void init_tensor(const struct wse_map *m, uint64_t seed, uint32_t tensor,
 	const struct wse_tensor *t = &m->tab->t[tensor];
 	size_t per = wse_unit_row_pieces(m->g, u), end = piece->at + piece->count;
 	/* inputs in another order: as many pieces of a tensor as a row has lie in each row */
+	const size_t ins = wse_unit_tensor_ins(u);
 	int rows = !h->which && per;
 	size_t i = rows ? piece->row * per : 0;
 	struct wse_piece q;
@@ -286,9 +290,9 @@ static void init_tensor(const struct wse_map *m, uint64_t seed, uint32_t tensor,
 		if (a >= b)
 			continue;
 		if (rows && i % per == 0)
-			wse_tensor_init_part(m->tab, seed, tensor, i / per * u->ins, u->ins, row);
+			wse_tensor_init_part(m->tab, seed, tensor, i / per * ins, ins, row);
 		if (rows)
-			memcpy(p + (a - piece->at), row + q.from % u->ins, (b - a) * sizeof(*p));
+			memcpy(p + (a - piece->at), row + q.from % ins, (b - a) * sizeof(*p));
 		else
 			wse_tensor_init_part(m->tab, seed, tensor, q.from + (a - q.at), b - a,
 					     p + (a - piece->at));

@@ -48,15 +48,16 @@ static void clear_range(const struct wse_masks *m, const struct wse_memx_piece *
 /*
  * A pass over a piece of a unit's matrix updates it, where that is due, and writes the images, a
  * row of tiles at a time: what the optimizer has written is still in the cache. Rows beyond the
- * tensor are 0 and stay so. Without parameters the plain image is there, and the transposed one is
- * made.
+ * tensor are 0 and stay so, as does padding among its elements, whose gradient is 0. Without
+ * parameters the plain image is there, and the transposed one is made.
  */
 static void pass_matrix(struct wse_memx *mx, const struct wse_memx_piece *p, float *const *array,
 			const float *grad)
 {
 	const struct wse_unit *u = &mx->g->units[p->unit];
 	const struct wse_image *img = &mx->images.unit[p->unit];
-	size_t real = mx->tab.t[u->weight].count / u->ins, last = (size_t)p->row + p->rows;
+	size_t real = wse_unit_matrix_floats(u, &mx->tab.t[u->weight]) / u->ins;
+	size_t last = (size_t)p->row + p->rows;
 	uint16_t *fwd = wse_span_ptr(img->fwd);
 	uint16_t *tr = img->tr.buf ? wse_span_ptr(img->tr) : NULL;
 	/* row 0 of the matrix, if all of it lay as this piece does */

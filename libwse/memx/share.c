@@ -24,7 +24,7 @@ static size_t real_floats(const struct wse_map *m, const struct wse_memx_piece *
 		return p->count;
 	if (u->weight == WSE_NO_TENSOR)
 		return 0;
-	rows = m->tab->t[u->weight].count / u->ins;
+	rows = wse_unit_matrix_floats(u, &m->tab->t[u->weight]) / u->ins;
 	end = end < rows ? end : rows;
 	return end > p->row ? (end - p->row) * u->ins : 0;
 }

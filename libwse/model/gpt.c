@@ -246,7 +246,7 @@ static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile,
 			-EINVAL,
 			"a vocabulary of %u in chunks of %u tokens is more than %u a column",
 			m->vocab, t, WSE_COLUMN_MAX);
-	ret = mode_of(m->filter / (4 * tile->cols), m->layers, mode, &how);
+	ret = mode_of(wse_gpt_filter(m, tile->cols) / (4 * tile->cols), m->layers, mode, &how);
 	if (ret)
 		return wse_fail(ret, "filter_size %u does not come in the chunks of mode %u",
 				m->filter, mode);

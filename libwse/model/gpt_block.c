@@ -82,7 +82,8 @@ static int in_parts(const struct wse_heads *h)
 void wse_gpt_add_units(const struct build *b, struct block *k, uint32_t layer)
 {
 	struct wse_graph *g = b->g;
-	uint32_t h = b->m->hidden, f = b->m->filter, v = wse_graph_unit(g, WSE_NO_TENSOR, 0, 0, 1);
+	uint32_t h = b->m->hidden, f = wse_gpt_filter(b->m, b->cols),
+		 v = wse_graph_unit(g, WSE_NO_TENSOR, 0, 0, 1);
 	uint32_t halves = b->m->gated ? 2 : 1, qkv = h + 2 * wse_gpt_kv_width(b->m);
 	struct wse_heads heads = heads_of(b->m);
 	struct wse_gpt_block_tensors t;
@@ -98,8 +99,8 @@ void wse_gpt_add_units(const struct build *b, struct block *k, uint32_t layer)
 	k->at.ln2_g = place_vec(g, v, t.ln2_g, h, 1);
 	k->at.ln2_b = place_vec(g, v, t.ln2_b, h, 1);
 	k->at.fc = place_vec(g, v, t.fc_b, halves * f, halves);
-	if (halves > 1 && k->at.fc != WSE_NO_BIAS)
-		wse_graph_vec_chunks(g, v, b->chunks);
+	if (k->at.fc != WSE_NO_BIAS)
+		wse_graph_vec_chunks(g, v, halves > 1 ? b->chunks : 1, b->m->filter);
 	k->at.fc2 = place_vec(g, v, t.fc2_b, h, 1);
 	k->qkv_unit = wse_graph_unit(g, t.qkv_w, qkv, h, in_parts(&heads) ? 3 : 1);
 	k->proj_unit = wse_graph_unit(g, t.proj_w, h, h, 1);
@@ -111,6 +112,8 @@ void wse_gpt_add_units(const struct build *b, struct block *k, uint32_t layer)
 		wse_graph_heads(g, k->proj_unit, &heads, 1);
 	wse_graph_chunks(g, k->fc_unit, b->chunks, 1);
 	wse_graph_chunks(g, k->fc2_unit, 1, b->chunks);
+	wse_graph_pad(g, k->fc_unit, b->m->filter, h);
+	wse_graph_pad(g, k->fc2_unit, h, b->m->filter);
 }
 
 static void norm_again(const struct build *b, struct wse_norm_op *n, uint32_t vec)
@@ -194,7 +197,8 @@ static uint32_t chunk_bias(const struct build *b, const struct block *k, uint32_
 
 	return k->at.fc == WSE_NO_BIAS
 		       ? WSE_NO_BIAS
-		       : k->at.fc + chunk * halves * (b->m->filter / b->cols / b->chunks);
+		       : k->at.fc + chunk * halves *
+					    (wse_gpt_filter(b->m, b->cols) / b->cols / b->chunks);
 }
 
 /* c -> g and its derivative: a chunk of the first FFN layer */

@@ -319,12 +319,8 @@ static int refuse_hidden(const struct wse_gpt *m, uint32_t cols)
 
 static int refuse_filter(const struct wse_gpt *m, uint32_t cols)
 {
-	if (m->filter % (4 * cols))
-		wse_fail(-EINVAL, "filter_size %u is not a multiple of 4 x %u columns = %u",
-			 m->filter, cols, 4 * cols);
-	else
-		wse_fail(-EINVAL, "filter_size %u is more than %u x %u columns", m->filter,
-			 WSE_COLUMN_MAX, cols);
+	wse_fail(-EINVAL, "filter_size %u is more than %u x %u columns", m->filter, WSE_COLUMN_MAX,
+		 cols);
 	wse_near_say("", near_width(m->filter, 4 * cols, widest_filter(cols)));
 	return -EINVAL;
 }
@@ -376,7 +372,7 @@ int wse_gpt_sizes(const struct wse_model *model, const struct wse_tile *tile, in
 		return say ? refuse_heads(m, cols) : -EINVAL;
 	if (m->hidden % hidden_unit(m->heads, kv_heads(m), cols) || m->hidden > widest_hidden(cols))
 		return say ? refuse_hidden(m, cols) : -EINVAL;
-	if (m->filter % (4 * cols) || m->filter > widest_filter(cols))
+	if (m->filter > widest_filter(cols))
 		return say ? refuse_filter(m, cols) : -EINVAL;
 	while (t <= WSE_TOKENS_MAX && wse_gpt_head_width(m->vocab, cols, t) > WSE_COLUMN_MAX)
 		t += tile->lanes;
@@ -415,7 +411,8 @@ int wse_gpt_resize(const struct wse_model *model, const struct wse_tile *tile, u
 	m.hidden = m.hidden < NARROWEST ? NARROWEST : m.hidden;
 	if (m.hidden < old->hidden)
 		m.filter = (uint32_t)((uint64_t)m.hidden * m.filter / old->hidden);
-	m.filter = nearest_width(m.filter, 4 * cols, widest_filter(cols));
+	if (m.filter != old->filter || m.filter > widest_filter(cols))
+		m.filter = nearest_width(m.filter, 4 * cols, widest_filter(cols));
 	/* all of a head still turns; a file that leaves it out has another part of another head */
 	d = m.hidden / m.heads;
 	if (m.rotary > d || old->rotary == old->hidden / old->heads)

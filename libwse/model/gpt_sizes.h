@@ -10,6 +10,12 @@ struct wse_gpt_head {
 	uint32_t chunks, rows;
 };
 
+/* features of the FFN as they lie on the columns, 4 or more on each: the last ones are padding */
+static inline uint32_t wse_gpt_filter(const struct wse_gpt *m, uint32_t cols)
+{
+	return (m->filter + 4 * cols - 1) / (4 * cols) * (4 * cols);
+}
+
 /* in the fewest chunks; for any t: what is wrong with it is said later */
 struct wse_gpt_head wse_gpt_head_of(uint32_t vocab, uint32_t cols, uint32_t t);
 /* classes of a column, in all chunks */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * GPT-J, GPT-NeoX, LLaMA and BTLM in plain fp32, for a reader and for comparison: every part a pair of
- * forward and backward, one sequence of S tokens after the other, OpenBLAS for the matrix products
- * and loops for the rest. Arrays are row-major, a row is a token, matrices are [out][in]; what a
- * block computes is in the header. Nothing of the trainer's arithmetic is shared with it.
+ * GPT-J, GPT-NeoX, LLaMA and BTLM in plain fp32, for a reader and for comparison: every part a pair
+ * of forward and backward, one sequence of S tokens after the other, OpenBLAS for the matrix
+ * products and loops for the rest. Arrays are row-major, a row is a token, matrices are [out][in];
+ * what a block computes is in the header. Nothing of the trainer's arithmetic is shared with it.
  */
 #include "decoder_ref.h"
 

@@ -507,6 +507,14 @@ int main(void)
 	reference("BTLM, muP", "sim:func,rows=4,cols=4", BTLM(2, 4) MUP);
 	reference("BTLM, untied, 4 heads a column", "sim:func,rows=4,cols=2",
 		  BTLM(2, 8) ", share_embedding_weights: false");
+	reference("LLaMA, filter 171 as 176", "sim:func,rows=4,cols=4",
+		  LLAMA(2, 4) ", filter_size: 171");
+	reference("NeoX, filter 170 as 192", "sim:func,rows=2,cols=16",
+		  NEOX(2, 4) ", filter_size: 170");
+	reference("BTLM, filter 109 as 112, a quarter of the weights", "sim:func,rows=4,cols=4",
+		  BTLM(2, 4) ", filter_size: 109" SPARSE("0.75"));
+	same_bits("BTLM, filter 109 as 112", BTLM(2, 4) ", filter_size: 109");
+	same_bits("NeoX, filter 250 as 256", NEOX(2, 4) ", filter_size: 250");
 	same_bits("BTLM, muP", BTLM(2, 4) MUP);
 	same_bits("LLaMA, biases of the FFN", LLAMA(2, 4) ", use_ffn_bias: true");
 	same_bits("GPT-J, muP", GPTJ(2, 4) MUP);

@@ -237,19 +237,21 @@ static void faults(const char *dir)
 
 /* ---- whole steps ---- */
 
-static const char gpt[] =
-	"trainer:\n"
-	"  init:\n"
-	"    model: {name: gpt2, hidden_size: 128, num_hidden_layers: 4, num_heads: 4,\n"
-	"            max_position_embeddings: 64}\n"
-	"    optimizer: {AdamW: {betas: [0.9, 0.95]}}\n"
-	"    precision: {max_gradient_norm: 1.0}\n"
-	"    schedulers: [{ConstantLR: {learning_rate: 3.0e-3}}]\n"
-	"    loop: {max_steps: 1, eval_frequency: 0}\n"
-	"    sampling: {bytes: 0}\n"
-	"  fit:\n"
-	"    train_dataloader: {batch_size: 7, micro_batch_size: 1, data_dir: TEXT}\n"
-	"    val_dataloader: {held_out_bytes: 1024}\n";
+/* a filter of 500 on 4 columns is padded: zeros lie among the gradients */
+#define GPT(more)                                                                         \
+	"trainer:\n"                                                                      \
+	"  init:\n"                                                                       \
+	"    model: {name: gpt2, hidden_size: 128, num_hidden_layers: 4, num_heads: 4,\n" \
+	"            max_position_embeddings: 64" more "}\n"                              \
+	"    optimizer: {AdamW: {betas: [0.9, 0.95]}}\n"                                  \
+	"    precision: {max_gradient_norm: 1.0}\n"                                       \
+	"    schedulers: [{ConstantLR: {learning_rate: 3.0e-3}}]\n"                       \
+	"    loop: {max_steps: 1, eval_frequency: 0}\n"                                   \
+	"    sampling: {bytes: 0}\n"                                                      \
+	"  fit:\n"                                                                        \
+	"    train_dataloader: {batch_size: 7, micro_batch_size: 1, data_dir: TEXT}\n"    \
+	"    val_dataloader: {held_out_bytes: 1024}\n"
+static const char gpt[] = GPT(""), padded[] = GPT(", filter_size: 500");
 
 /* it scatters gradients of its embedding after the step */
 static const char mlp[] =
@@ -382,6 +384,7 @@ int main(void)
 	left(dir);
 	faults(dir);
 	whole(dir, "a GPT", gpt, 3 * 7 * 19);
+	whole(dir, "a GPT whose filter is padded", padded, 3 * 7 * 19);
 	whole(dir, "an MLP", mlp, 3 * 5 * 13);
 	full_run(dir);
 	unlink(text);

@@ -138,6 +138,78 @@ static void one(int *bad, uint32_t *several)
 	wse_tensor_table_fini(&tab);
 }
 
+/*
+ * each element of a tensor has a place of its own among the buffer's n floats, and
+ * wse_unit_piece_of() finds the piece that it lies in; pieces of the matrix fill its `floats`
+ */
+static int bijective(const struct wse_graph *g, uint32_t unit, uint32_t which,
+		     const struct wse_tensor *t, size_t n, size_t floats)
+{
+	const struct wse_unit *u = &g->units[unit];
+	unsigned char *taken = calloc(n, 1), *had = calloc(t->count, 1);
+	struct wse_piece q, of;
+	size_t got = 0, room = 0;
+	int bad = !taken || !had;
+
+	for (size_t i = 0; !bad && wse_unit_piece(g, u, which, t, i, &q); i++) {
+		room += q.room;
+		bad += q.count > q.room;
+		for (size_t k = 0; k < q.count && !bad; k++) {
+			bad += q.at + k >= n || q.from + k >= t->count || taken[q.at + k]++ ||
+			       had[q.from + k]++;
+			got++;
+		}
+		/* the first and the last element of it */
+		for (size_t k = 0; k < q.count && !bad; k += q.count > 1 ? q.count - 1 : 1)
+			bad += wse_unit_piece_of(g, u, which, q.from + k) != i ||
+			       !wse_unit_piece(g, u, which, t, i, &of) || of.from != q.from;
+	}
+	free(taken);
+	free(had);
+	return !bad && got == t->count && (which || room == floats);
+}
+
+/* an FFN whose features do not divide by the columns: both of its matrices, and the biases */
+static void padded(void)
+{
+	uint32_t bad = 0, pads = 0, chunked = 0;
+
+	for (int n = 0; n < 400; n++) {
+		const struct wse_tile tile = {
+			.rows = 1, .cols = 1 + rnd(5), .lanes = 8, .sram = 1u << 20};
+		uint32_t real = 8 + rnd(200), unit = 4 * tile.cols, parts = 1 + rnd(2), h = unit;
+		uint32_t f = (real + unit - 1) / unit * unit, chunks = 1 + rnd(4);
+		struct wse_tensor_table tab = {0};
+		struct wse_graph g;
+
+		while (f / unit % chunks)
+			chunks--;
+		wse_graph_init(&g, &tile, 8);
+		wse_tensor_add(&tab, 0, 0, 0, parts * real, h, "first");
+		wse_tensor_add(&tab, 0, 0, 0, parts * real, 0, "bias");
+		wse_tensor_add(&tab, 0, 0, 0, h, real, "second");
+		wse_graph_unit(&g, 0, parts * f, h, parts);
+		wse_graph_chunks(&g, 0, chunks, 1);
+		wse_graph_pad(&g, 0, real, h);
+		wse_graph_vec(&g, 0, 1, parts * f, parts);
+		wse_graph_vec_chunks(&g, 0, chunks, real);
+		wse_graph_unit(&g, 2, h, f, 1);
+		wse_graph_chunks(&g, 1, 1, chunks);
+		wse_graph_pad(&g, 1, h, real);
+		for (uint32_t i = 0; i < 3; i++)
+			bad += !bijective(&g, i / 2, i % 2, &tab.t[i],
+					  wse_unit_grad_floats(&g, &g.units[i / 2]),
+					  (size_t)g.units[i / 2].outs * g.units[i / 2].ins);
+		pads += real != f;
+		chunked += real != f && chunks > 1;
+		wse_graph_fini(&g);
+		wse_tensor_table_fini(&tab);
+	}
+	ok(!bad && pads > 200 && chunked > 100,
+	   "%u of 400 FFNs are padded, %u of them in chunks: each element has one place, %u bad",
+	   pads, chunked, bad);
+}
+
 static void rows(void)
 {
 	int bad = 0;
@@ -187,6 +259,7 @@ int main(void)
 	ok(!bad && several > 20,
 	   "300 graphs: every element of every tensor lies in one piece, %u of more than one",
 	   several);
+	padded();
 	rows();
 	foreign();
 	return tap_end();

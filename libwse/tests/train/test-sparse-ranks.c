@@ -8,7 +8,7 @@
 
 static const char model[] =
 	"model={name: gpt2, vocab_size: 256, max_position_embeddings: 16, hidden_size: 16,"
-	" num_hidden_layers: 1, num_heads: 2, filter_size: 32}";
+	" num_hidden_layers: 1, num_heads: 2, filter_size: 29}";
 
 struct job {
 	char name[80]; /* of the folder */
