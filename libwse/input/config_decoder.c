@@ -90,7 +90,7 @@ static void read_positions(struct sections *s, struct wse_yaml *m, enum wse_deco
 	struct wse_yaml *type = wse_yaml_peek(m, "position_embedding_type");
 	int is = type ? reader_choice(&s->r, m, "position_embedding_type", 0, types)
 		      : (int)forms[of].rotary;
-	uint32_t d = g->heads ? g->hidden / g->heads : 0;
+	uint32_t d = g->heads ? wse_gpt_head_dim(g) : 0;
 
 	g->learned = is <= 0;
 	g->alibi = is == 2;
@@ -161,13 +161,25 @@ void wse_config_window(struct sections *s, struct wse_yaml *m, const struct wse_
 			    window, window);
 }
 
-static void read_inner(struct sections *s, struct wse_yaml *m, const struct wse_gpt *g)
+/* queries of all heads, which may be wider or narrower than hidden_size */
+static void read_inner(struct sections *s, struct wse_yaml *m, struct wse_gpt *g)
 {
 	struct wse_yaml *at = wse_yaml_peek(m, "attention_inner_dim");
+	uint32_t inner;
 
-	if (reader_u64(&s->r, m, "attention_inner_dim", 0, g->hidden, 1, WSE_GPT_MAX_WIDTH) !=
-	    g->hidden)
-		reader_fail(&s->r, at, "must be hidden_size, %u", g->hidden);
+	if (is_word(at, "null")) {
+		reader_want(&s->r, m, "attention_inner_dim", 0);
+		return;
+	}
+	inner = (uint32_t)reader_u64(&s->r, m, "attention_inner_dim", 0, g->hidden, 1,
+				     WSE_GPT_MAX_WIDTH);
+	if (!g->heads || inner == g->hidden)
+		return;
+	if (inner % g->heads)
+		reader_fail(&s->r, at, "%u is not a multiple of num_heads %u: choose %u", inner,
+			    g->heads, (inner / g->heads + 1) * g->heads);
+	else
+		g->head_dim = inner / g->heads;
 }
 
 /* attention and FFN side by side, with one norm or two; GPT-NeoX may have them in series */
@@ -195,10 +207,10 @@ uint32_t wse_config_form(struct sections *s, struct wse_yaml *m, enum wse_decode
 						 : (int)forms[of].norm;
 
 	g->norm = norm == 1 ? WSE_GPT_NORM_RMS : WSE_GPT_NORM_LAYER;
+	read_inner(s, m, g);
 	read_positions(s, m, of, g);
 	read_block(s, m, of, g);
 	read_groups(s, m, g);
-	read_inner(s, m, g);
 	g->no_qkv_bias =
 		!reader_flag(&s->r, m, "use_projection_bias_in_attention", !forms[of].no_qkv_bias);
 	g->no_proj_bias =

@@ -38,7 +38,7 @@ static float factor(double x)
 
 static void read_scores(struct sections *s, struct wse_yaml *m, struct wse_gpt *g)
 {
-	double alpha = real(s, m, "attention_logits_alpha", 1.0), d = g->hidden / g->heads;
+	double alpha = real(s, m, "attention_logits_alpha", 1.0), d = wse_gpt_head_dim(g);
 	int by_d = 0;
 
 	if (is_null(wse_yaml_peek(m, "scale_qk_dot_by_d")))

@@ -83,7 +83,7 @@ static void check_sizes(struct compare *c, json_object *j, const struct wse_gpt 
 /* no family that is read has muP's factors there */
 static void check_factors(struct compare *c, const struct wse_gpt *m)
 {
-	const double d = m->hidden / m->heads, scores = m->score_scale;
+	const double d = wse_gpt_head_dim(m), scores = m->score_scale;
 
 	if (m->embed_scale != 0.0f)
 		differ(c, "embeddings_scale", 1.0, m->embed_scale);
@@ -96,7 +96,7 @@ static void check_factors(struct compare *c, const struct wse_gpt *m)
 static int check_rotary(struct compare *c, json_object *j, const struct wse_gpt *m,
 			enum wse_gpt_names names)
 {
-	const double d = m->hidden / m->heads;
+	const double d = wse_gpt_head_dim(m);
 	struct hf_scaling scaling;
 	double rotary = 0;
 	int ret = hf_scaling(j, &scaling);
@@ -112,7 +112,7 @@ static int check_rotary(struct compare *c, json_object *j, const struct wse_gpt 
 				"alibi");
 	if (ret || !rotary)
 		return ret;
-	differ(c, "head_dim", hf_number(j, "head_dim", d), d);
+	differ(c, "head_dim", hf_number(j, "head_dim", (double)m->hidden / m->heads), d);
 	differ(c, "rotary_dim", rotary, m->rotary);
 	differ(c, "rope_theta", hf_theta(j), m->rotary_base != 0.0f ? m->rotary_base : 10000.0);
 	differ(c, "pos_scaling_factor", scaling.factor,
@@ -252,10 +252,11 @@ static const char *act_name(const struct wse_gpt *m)
 /* is this form one that the family has there? */
 static int is_theirs(const struct wse_gpt *m, enum wse_gpt_names names)
 {
-	const uint32_t d = m->hidden / m->heads, biases = !m->no_qkv_bias + !m->no_proj_bias;
+	const uint32_t d = wse_gpt_head_dim(m), biases = !m->no_qkv_bias + !m->no_proj_bias;
 	const int scaled = m->rotary_scale != 0.0f && m->rotary_scale != 1.0f;
 	const int based = m->rotary_base != 0.0f && m->rotary_base != 10000.0f;
-	const int shared = wse_gpt_kv_width(m) != m->hidden;
+	/* heads of keys, or a width of heads, that LLaMA alone has there */
+	const int shared = wse_gpt_kv_width(m) != m->hidden || m->head_dim;
 
 	if (!act_name(m) || m->embed_norm != (names == WSE_GPT_NAMES_BLOOM) ||
 	    m->embed_scale != 0.0f || m->score_scale != 0.0f || m->logits_scale != 0.0f ||
@@ -345,7 +346,7 @@ static void put(FILE *f, const struct wse_gpt *m, enum wse_gpt_names names)
 	if (names == WSE_GPT_NAMES_GPTJ)
 		fprintf(f, "  \"rotary_dim\": %u,\n", m->rotary);
 	if (names == WSE_GPT_NAMES_NEOX) {
-		fprintf(f, "  \"rotary_pct\": %.9g,\n", (double)m->rotary / (m->hidden / m->heads));
+		fprintf(f, "  \"rotary_pct\": %.9g,\n", (double)m->rotary / wse_gpt_head_dim(m));
 		fprintf(f, "  \"use_parallel_residual\": %s,\n",
 			m->block == WSE_GPT_SERIAL ? "false" : "true");
 		put_rotary(f, m, "rotary_emb_base");
@@ -353,6 +354,8 @@ static void put(FILE *f, const struct wse_gpt *m, enum wse_gpt_names names)
 	if (names == WSE_GPT_NAMES_LLAMA) {
 		fprintf(f, "  \"num_key_value_heads\": %u,\n",
 			m->kv_heads ? m->kv_heads : m->heads);
+		if (m->head_dim)
+			fprintf(f, "  \"head_dim\": %u,\n", m->head_dim);
 		put_rotary(f, m, "rope_theta");
 	}
 	fprintf(f, "  \"vocab_size\": %u,\n  \"tie_word_embeddings\": %s,\n", m->vocab,

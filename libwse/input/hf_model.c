@@ -92,16 +92,16 @@ static int read_neox(json_object *j, struct wse_gpt *g)
 /* mistral: another default of the heads of keys */
 static int read_llama(json_object *j, struct wse_gpt *g, int mistral)
 {
-	const uint32_t d = g->heads ? g->hidden / g->heads : 0;
+	const uint32_t d = size(j, "head_dim", NULL, g->heads ? g->hidden / g->heads : 0);
 	uint32_t kv = size(j, "num_key_value_heads", NULL, mistral ? 8 : g->heads);
 	int ret = only(j, "attention_bias", 0);
 
 	ret = ret ? ret : only(j, "mlp_bias", 0);
-	if (!ret && hf_number(j, "head_dim", d) != d)
-		ret = wse_fail(-EINVAL,
-			       "config.json: head_dim is %g: heads are hidden_size / "
-			       "num_attention_heads, %u, wide here",
-			       hf_number(j, "head_dim", d), d);
+	if (!ret && !d)
+		ret = wse_fail(-EINVAL, "config.json: head_dim is %g, which is no size",
+			       hf_number(j, "head_dim", 0));
+	if (d != g->hidden / g->heads || g->hidden % g->heads)
+		g->head_dim = d;
 	g->norm = WSE_GPT_NORM_RMS;
 	g->gated = g->no_qkv_bias = g->no_proj_bias = g->no_ffn_bias = 1;
 	g->kv_heads = kv == g->heads ? 0 : kv;

@@ -355,11 +355,10 @@ static void gpt_describe(const struct wse_model *model, char *text, size_t size)
 static uint64_t gpt_macs(const struct wse_model *model)
 {
 	const struct wse_gpt *m = wse_gpt(model);
-	uint64_t h = m->hidden;
+	uint64_t h = m->hidden, inner = wse_gpt_inner(m);
+	uint64_t qkvo = h * (2 * inner + 2ull * wse_gpt_kv_width(m));
 
-	uint64_t qkvo = h * (2 * h + 2ull * wse_gpt_kv_width(m));
-
-	return m->layers * (qkvo + (m->gated ? 3 : 2) * h * m->filter + h * (m->seq + 1)) +
+	return m->layers * (qkvo + (m->gated ? 3 : 2) * h * m->filter + inner * (m->seq + 1)) +
 	       h * m->vocab;
 }
 

@@ -69,6 +69,7 @@ struct wse_gpt {
 	enum wse_gpt_norm norm;
 	enum wse_gpt_block block;
 	uint32_t kv_heads; /* 0: as many as heads */
+	uint32_t head_dim; /* features of a head; 0: hidden / heads */
 	uint32_t rotary;   /* leading elements of a head that turn, even; 0: none */
 	/* element i turns with i + rotary / 2 (NeoX, LLaMA), not with its neighbour (GPT-J) */
 	uint32_t rotary_halves;
@@ -96,6 +97,17 @@ static inline const struct wse_gpt *wse_gpt(const struct wse_model *m)
 	return (const struct wse_gpt *)m->family_data;
 }
 
+/* features of a head; of all heads of queries, which are attention's output */
+static inline uint32_t wse_gpt_head_dim(const struct wse_gpt *m)
+{
+	return m->head_dim ? m->head_dim : m->hidden / m->heads;
+}
+
+static inline uint32_t wse_gpt_inner(const struct wse_gpt *m)
+{
+	return m->head_dim ? m->head_dim * m->heads : m->hidden;
+}
+
 /*
  * the first mode that makes again: nothing, norms and FFN, all but the second FFN layer of a block;
  * the first one where a block's input lies on the host meanwhile, too
@@ -103,9 +115,9 @@ static inline const struct wse_gpt *wse_gpt(const struct wse_model *m)
 extern const uint32_t wse_gpt_mode[4];
 
 /*
- * -EINVAL when a size is 0, heads do not divide hidden, or seq is above positions; the sentence
- * says which. Tensors: wte, wpe, those of the blocks in Hugging Face's order, ln_f, lm_head unless
- * tied.
+ * -EINVAL when a size is 0, heads of no width of their own do not divide hidden, or seq is above
+ * positions; the sentence says which. Tensors: wte, wpe, those of the blocks in Hugging Face's
+ * order, ln_f, lm_head unless tied.
  */
 int wse_gpt_init(struct wse_model *m, const struct wse_gpt *shape);
 

@@ -69,7 +69,7 @@ static struct wse_heads heads_of(const struct wse_gpt *m)
 {
 	return (struct wse_heads){.heads = m->heads,
 				  .kv = m->kv_heads ? m->kv_heads : m->heads,
-				  .d = m->hidden / m->heads,
+				  .d = wse_gpt_head_dim(m),
 				  .halves = m->rotary_halves ? m->rotary : 0};
 }
 
@@ -84,7 +84,8 @@ void wse_gpt_add_units(const struct build *b, struct block *k, uint32_t layer)
 	struct wse_graph *g = b->g;
 	uint32_t h = b->m->hidden, f = wse_gpt_filter(b->m, b->cols),
 		 v = wse_graph_unit(g, WSE_NO_TENSOR, 0, 0, 1);
-	uint32_t halves = b->m->gated ? 2 : 1, qkv = h + 2 * wse_gpt_kv_width(b->m);
+	uint32_t halves = b->m->gated ? 2 : 1, inner = wse_gpt_inner(b->m);
+	uint32_t qkv = inner + 2 * wse_gpt_kv_width(b->m);
 	struct wse_heads heads = heads_of(b->m);
 	struct wse_gpt_block_tensors t;
 
@@ -103,7 +104,7 @@ void wse_gpt_add_units(const struct build *b, struct block *k, uint32_t layer)
 		wse_graph_vec_chunks(g, v, halves > 1 ? b->chunks : 1, b->m->filter);
 	k->at.fc2 = place_vec(g, v, t.fc2_b, h, 1);
 	k->qkv_unit = wse_graph_unit(g, t.qkv_w, qkv, h, in_parts(&heads) ? 3 : 1);
-	k->proj_unit = wse_graph_unit(g, t.proj_w, h, h, 1);
+	k->proj_unit = wse_graph_unit(g, t.proj_w, h, inner, 1);
 	k->fc_unit = wse_graph_unit(g, t.fc_w, halves * f, h, halves);
 	k->fc2_unit = wse_graph_unit(g, t.fc2_w, h, f, 1);
 	if (!in_parts(&heads))
@@ -170,7 +171,7 @@ static void attention(const struct build *b, struct block *k, uint32_t vec)
 							    .post = WSE_POST_BF16,
 							    .aux = WSE_NO_VALUE,
 							    .scale = score_scale(b, h.d),
-							    .nscale = b->m->hidden / b->cols,
+							    .nscale = wse_gpt_inner(b->m) / b->cols,
 							    .what = "activations"},
 				    NULL);
 	rotate(b, k, 0);

@@ -67,7 +67,7 @@ static int check_kv(const struct wse_gpt *m)
 
 static int check_rotary(const struct wse_gpt *m)
 {
-	uint32_t d = m->hidden / m->heads;
+	uint32_t d = wse_gpt_head_dim(m);
 
 	if (m->rotary && m->alibi)
 		return wse_fail(-EINVAL, "positions are rotary or by slopes (alibi), not both");
@@ -121,7 +121,10 @@ int wse_gpt_init(struct wse_model *model, const struct wse_gpt *shape)
 		if (most[i].n > most[i].max)
 			return wse_fail(-EINVAL, "%s %u is more than %u: choose %u", most[i].name,
 					most[i].n, most[i].max, most[i].max);
-	if (shape->hidden % shape->heads) {
+	if (shape->head_dim > WIDEST / shape->heads)
+		return wse_fail(-EINVAL, "%u heads of %u features are more than %u: choose %u",
+				shape->heads, shape->head_dim, WIDEST, WIDEST / shape->heads);
+	if (!shape->head_dim && shape->hidden % shape->heads) {
 		wse_fail(-EINVAL, "hidden_size %u is not a multiple of 4 x %u heads (num_heads)",
 			 shape->hidden, shape->heads);
 		wse_near_say("", near_width(shape->hidden, 4ull * shape->heads, WIDEST));
@@ -179,6 +182,18 @@ static int heads_lie(uint32_t kv, uint32_t cols)
 static uint32_t hidden_unit(uint32_t heads, uint32_t kv, uint32_t cols)
 {
 	return 4 * heads * (kv < cols ? cols / kv : 1);
+}
+
+/* features of a head are a multiple of it: whole fours on each of its columns */
+static uint32_t head_unit(uint32_t kv, uint32_t cols)
+{
+	return 4 * (kv < cols ? cols / kv : 1);
+}
+
+/* hidden_size is a multiple of it beside heads of a width of their own, or not */
+static uint32_t unit_of(const struct wse_gpt *m, uint32_t cols)
+{
+	return m->head_dim ? 4 * cols : hidden_unit(m->heads, kv_heads(m), cols);
 }
 
 /* the widest of its three, of queries, keys and values together where none are shared */
@@ -257,7 +272,8 @@ static uint32_t nearest_kv(const struct wse_gpt *m, uint32_t cols)
 		uint32_t near = k < kv_heads(m) ? kv_heads(m) - k : k - kv_heads(m);
 
 		if (m->heads % k || !heads_lie(k, cols) || near >= least ||
-		    m->hidden % hidden_unit(m->heads, k, cols))
+		    (m->head_dim ? m->head_dim % head_unit(k, cols)
+				 : m->hidden % hidden_unit(m->heads, k, cols)))
 			continue;
 		best = k;
 		least = near;
@@ -292,12 +308,41 @@ static int refuse_heads(const struct wse_gpt *m, uint32_t cols)
 	return -EINVAL;
 }
 
+/* attention_inner_dim: do its heads lie on the columns */
+static int inner_lies(const struct wse_gpt *m, uint32_t cols)
+{
+	return !m->head_dim || (m->head_dim % head_unit(kv_heads(m), cols) == 0 &&
+				wse_gpt_inner(m) <= widest_hidden(cols));
+}
+
+static int refuse_inner(const struct wse_gpt *m, uint32_t cols)
+{
+	uint32_t of = m->heads * head_unit(kv_heads(m), cols), most = widest_hidden(cols);
+	uint32_t inner = wse_gpt_inner(m);
+
+	if (inner > most)
+		wse_fail(-EINVAL,
+			 "attention_inner_dim %u: queries, keys and values are more than %u a "
+			 "column, of %u columns",
+			 inner, WSE_COLUMN_MAX, cols);
+	else
+		wse_fail(-EINVAL,
+			 "attention_inner_dim %u is not a multiple of %u: %u heads (num_heads), "
+			 "each over %u columns, have 4 features or more on each",
+			 inner, of, m->heads, of / 4 / m->heads);
+	wse_near_say("", near_width(inner, of, most));
+	return -EINVAL;
+}
+
 static int refuse_hidden(const struct wse_gpt *m, uint32_t cols)
 {
-	uint32_t unit = hidden_unit(m->heads, kv_heads(m), cols), most = widest_hidden(cols);
+	uint32_t unit = unit_of(m, cols), most = widest_hidden(cols);
 	struct wse_near near = near_width(m->hidden, unit, most);
 
-	if (m->hidden > most)
+	if (m->head_dim && m->hidden <= most)
+		wse_fail(-EINVAL, "hidden_size %u is not a multiple of 4 x %u columns = %u",
+			 m->hidden, cols, unit);
+	else if (m->hidden > most)
 		wse_fail(-EINVAL,
 			 "hidden_size %u: queries, keys and values are more than %u a column, of "
 			 "%u columns",
@@ -370,8 +415,10 @@ int wse_gpt_sizes(const struct wse_model *model, const struct wse_tile *tile, in
 
 	if (!heads_lie(kv_heads(m), cols))
 		return say ? refuse_heads(m, cols) : -EINVAL;
-	if (m->hidden % hidden_unit(m->heads, kv_heads(m), cols) || m->hidden > widest_hidden(cols))
+	if (m->hidden % unit_of(m, cols) || m->hidden > widest_hidden(cols))
 		return say ? refuse_hidden(m, cols) : -EINVAL;
+	if (!inner_lies(m, cols))
+		return say ? refuse_inner(m, cols) : -EINVAL;
 	if (m->filter > widest_filter(cols))
 		return say ? refuse_filter(m, cols) : -EINVAL;
 	while (t <= WSE_TOKENS_MAX && wse_gpt_head_width(m->vocab, cols, t) > WSE_COLUMN_MAX)
@@ -400,7 +447,10 @@ int wse_gpt_resize(const struct wse_model *model, const struct wse_tile *tile, u
 		if (!m.kv_heads)
 			m.heads = nearest_heads(&m, cols);
 	}
-	unit = hidden_unit(m.heads, kv_heads(&m), cols);
+	/* other heads than the file's are as wide as hidden_size has them, unless theirs go */
+	if (m.head_dim && (m.heads != old->heads || !inner_lies(&m, cols)))
+		m.head_dim = 0;
+	unit = unit_of(&m, cols);
 	widest = nearest_width(m.hidden, unit, widest_hidden(cols));
 	if (!sequence_goes(m.seq, tile))
 		m.seq = (uint32_t)near_sequence(m.seq, tile).below;
@@ -414,8 +464,8 @@ int wse_gpt_resize(const struct wse_model *model, const struct wse_tile *tile, u
 	if (m.filter != old->filter || m.filter > widest_filter(cols))
 		m.filter = nearest_width(m.filter, 4 * cols, widest_filter(cols));
 	/* all of a head still turns; a file that leaves it out has another part of another head */
-	d = m.hidden / m.heads;
-	if (m.rotary > d || old->rotary == old->hidden / old->heads)
+	d = wse_gpt_head_dim(&m);
+	if (m.rotary > d || old->rotary == wse_gpt_head_dim(old))
 		m.rotary = m.rotary ? d : 0;
 	*to = *model;
 	to->span = m.seq;
@@ -425,6 +475,9 @@ int wse_gpt_resize(const struct wse_model *model, const struct wse_tile *tile, u
 	if (kv_heads(old) != old->heads)
 		wse_say_size(what, size, "num_kv_groups", kv_heads(&m), kv_heads(old));
 	wse_say_size(what, size, "hidden_size", m.hidden, old->hidden);
+	if (old->head_dim)
+		wse_say_size(what, size, "attention_inner_dim", wse_gpt_inner(&m),
+			     wse_gpt_inner(old));
 	/*
 	 * named with another hidden_size even if it stays: a file that leaves it out has 4 x
 	 * hidden_size
@@ -433,7 +486,7 @@ int wse_gpt_resize(const struct wse_model *model, const struct wse_tile *tile, u
 		     m.hidden == old->hidden ? old->filter : 0);
 	if (m.rotary)
 		wse_say_size(what, size, "rotary_dim", m.rotary,
-			     d == old->hidden / old->heads ? old->rotary : 0);
+			     d == wse_gpt_head_dim(old) ? old->rotary : 0);
 	wse_say_size(what, size, "max_sequence_length", m.seq, old->seq);
 	return narrower ? 0 : -ERANGE;
 }

@@ -199,20 +199,21 @@ static void block(const struct wse_gpt *m, struct wse_tensor_table *tab, const s
 		  const struct course *of, uint32_t l)
 {
 	const uint32_t h = m->hidden, kv = wse_gpt_kv_width(m), n = m->filter;
+	const uint32_t inner = wse_gpt_inner(m);
 	const struct wse_tensor_file one = {0}, gated = {.rows = {n, n}};
 	struct wse_tensor_file qkv = {0};
 	char name[WSE_TENSOR_NAME];
 
 	/* a name with braces has its parts apart */
 	if (strchr(f->qkv, '{'))
-		qkv = (struct wse_tensor_file){.rows = {h, kv, kv}};
-	else if (f->interleaved && kv == h)
+		qkv = (struct wse_tensor_file){.rows = {inner, kv, kv}};
+	else if (f->interleaved && kv == inner)
 		qkv.heads = m->heads;
 	norm(m, tab, in_block(f, l, f->ln1, name));
-	linear(tab, f, &of[WSE_GPT_RATE_QKV], h + 2 * kv, h, m->no_qkv_bias,
+	linear(tab, f, &of[WSE_GPT_RATE_QKV], inner + 2 * kv, h, m->no_qkv_bias,
 	       in_block(f, l, f->qkv, name), &qkv);
-	linear(tab, f, &of[WSE_GPT_RATE_PROJ], h, h, m->no_proj_bias, in_block(f, l, f->proj, name),
-	       &one);
+	linear(tab, f, &of[WSE_GPT_RATE_PROJ], h, inner, m->no_proj_bias,
+	       in_block(f, l, f->proj, name), &one);
 	if (m->block != WSE_GPT_PARALLEL_ONE)
 		norm(m, tab, in_block(f, l, f->ln2, name));
 	linear(tab, f, &of[WSE_GPT_RATE_FC], m->gated ? 2 * n : n, h, m->no_ffn_bias,
@@ -306,8 +307,10 @@ void wse_gpt_describe_form(const struct wse_gpt *m, char *text, size_t size)
 		     {!m->learned && !m->rotary && !m->alibi, " no_positions"}};
 	char number[32];
 
-	if (wse_gpt_kv_width(m) != m->hidden)
+	if (wse_gpt_kv_width(m) != wse_gpt_inner(m))
 		append(text, size, " kv_heads=%u", m->kv_heads);
+	if (wse_gpt_inner(m) != m->hidden)
+		append(text, size, " head=%u", wse_gpt_head_dim(m));
 	if (m->rotary)
 		append(text, size, " rotary=%u%s", m->rotary,
 		       m->rotary_halves ? "/halves" : "/pairs");

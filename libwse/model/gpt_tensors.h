@@ -43,7 +43,7 @@ void wse_gpt_block_tensors_of(const struct wse_gpt *m, uint32_t layer,
 /* features of keys, or of values */
 static inline uint32_t wse_gpt_kv_width(const struct wse_gpt *m)
 {
-	return m->hidden / m->heads * (m->kv_heads ? m->kv_heads : m->heads);
+	return wse_gpt_head_dim(m) * (m->kv_heads ? m->kv_heads : m->heads);
 }
 
 /* the table; -ENOMEM */

@@ -15,8 +15,8 @@ int decoder_check(const struct decoder_cfg *c)
 
 	if (!c->vocab || !c->hidden || !c->layers || !c->heads || !c->filter)
 		return -EINVAL;
-	if (c->hidden % c->heads || c->heads % kv || c->rotary % 2 ||
-	    c->rotary > c->hidden / c->heads || (c->alibi && c->rotary))
+	if ((!c->head_dim && c->hidden % c->heads) || c->heads % kv || c->rotary % 2 ||
+	    c->rotary > decoder_head(c) || (c->alibi && c->rotary))
 		return -EINVAL;
 	if (c->family == DECODER_BTLM && c->rotary)
 		return -EINVAL;
@@ -26,7 +26,7 @@ int decoder_check(const struct decoder_cfg *c)
 
 /* ---- the list, as it is in a file ---- */
 
-/* names of a layer's parts; '#' stands for the layer. Rows and columns: V, H, F, K: keys' width */
+/* names of a layer's parts; '#' stands for the layer. Rows and columns: V, H, F, K: keys' width, A: queries' */
 struct line {
 	const char *name;
 	char rows, cols; /* cols 0: a vector */
@@ -34,10 +34,10 @@ struct line {
 
 static const struct line gptj[] = {{"transformer.h.#.ln_1.weight", 'H', 0},
 				   {"transformer.h.#.ln_1.bias", 'H', 0},
-				   {"transformer.h.#.attn.q_proj.weight", 'H', 'H'},
+				   {"transformer.h.#.attn.q_proj.weight", 'A', 'H'},
 				   {"transformer.h.#.attn.k_proj.weight", 'K', 'H'},
 				   {"transformer.h.#.attn.v_proj.weight", 'K', 'H'},
-				   {"transformer.h.#.attn.out_proj.weight", 'H', 'H'},
+				   {"transformer.h.#.attn.out_proj.weight", 'H', 'A'},
 				   {"transformer.h.#.mlp.fc_in.weight", 'F', 'H'},
 				   {"transformer.h.#.mlp.fc_in.bias", 'F', 0},
 				   {"transformer.h.#.mlp.fc_out.weight", 'H', 'F'},
@@ -49,7 +49,7 @@ static const struct line neox[] = {{"gpt_neox.layers.#.input_layernorm.weight", 
 				   {"gpt_neox.layers.#.post_attention_layernorm.bias", 'H', 0},
 				   {"gpt_neox.layers.#.attention.query_key_value.weight", '3', 'H'},
 				   {"gpt_neox.layers.#.attention.query_key_value.bias", '3', 0},
-				   {"gpt_neox.layers.#.attention.dense.weight", 'H', 'H'},
+				   {"gpt_neox.layers.#.attention.dense.weight", 'H', 'A'},
 				   {"gpt_neox.layers.#.attention.dense.bias", 'H', 0},
 				   {"gpt_neox.layers.#.mlp.dense_h_to_4h.weight", 'F', 'H'},
 				   {"gpt_neox.layers.#.mlp.dense_h_to_4h.bias", 'F', 0},
@@ -57,10 +57,10 @@ static const struct line neox[] = {{"gpt_neox.layers.#.input_layernorm.weight", 
 				   {"gpt_neox.layers.#.mlp.dense_4h_to_h.bias", 'H', 0},
 				   {NULL, 0, 0}};
 static const struct line llama[] = {{"model.layers.#.input_layernorm.weight", 'H', 0},
-				    {"model.layers.#.self_attn.q_proj.weight", 'H', 'H'},
+				    {"model.layers.#.self_attn.q_proj.weight", 'A', 'H'},
 				    {"model.layers.#.self_attn.k_proj.weight", 'K', 'H'},
 				    {"model.layers.#.self_attn.v_proj.weight", 'K', 'H'},
-				    {"model.layers.#.self_attn.o_proj.weight", 'H', 'H'},
+				    {"model.layers.#.self_attn.o_proj.weight", 'H', 'A'},
 				    {"model.layers.#.post_attention_layernorm.weight", 'H', 0},
 				    {"model.layers.#.mlp.gate_proj.weight", 'F', 'H'},
 				    {"model.layers.#.mlp.up_proj.weight", 'F', 'H'},
@@ -68,10 +68,10 @@ static const struct line llama[] = {{"model.layers.#.input_layernorm.weight", 'H
 				    {NULL, 0, 0}};
 /* the same with mlp_bias: gate's and up's lie one behind the other, as their matrices do */
 static const struct line llama_bias[] = {{"model.layers.#.input_layernorm.weight", 'H', 0},
-					 {"model.layers.#.self_attn.q_proj.weight", 'H', 'H'},
+					 {"model.layers.#.self_attn.q_proj.weight", 'A', 'H'},
 					 {"model.layers.#.self_attn.k_proj.weight", 'K', 'H'},
 					 {"model.layers.#.self_attn.v_proj.weight", 'K', 'H'},
-					 {"model.layers.#.self_attn.o_proj.weight", 'H', 'H'},
+					 {"model.layers.#.self_attn.o_proj.weight", 'H', 'A'},
 					 {"model.layers.#.post_attention_layernorm.weight", 'H', 0},
 					 {"model.layers.#.mlp.gate_proj.weight", 'F', 'H'},
 					 {"model.layers.#.mlp.up_proj.weight", 'F', 'H'},
@@ -85,7 +85,7 @@ static const struct line btlm[] = {{"transformer.h.#.ln_1.weight", 'H', 0},
 				   {"transformer.h.#.ln_1.bias", 'H', 0},
 				   {"transformer.h.#.attn.c_attn.weight", '3', 'H'},
 				   {"transformer.h.#.attn.c_attn.bias", '3', 0},
-				   {"transformer.h.#.attn.c_proj.weight", 'H', 'H'},
+				   {"transformer.h.#.attn.c_proj.weight", 'H', 'A'},
 				   {"transformer.h.#.attn.c_proj.bias", 'H', 0},
 				   {"transformer.h.#.ln_2.weight", 'H', 0},
 				   {"transformer.h.#.ln_2.bias", 'H', 0},
@@ -151,9 +151,11 @@ static uint32_t size_of(const struct decoder_cfg *c, char what)
 	case 'F':
 		return c->filter;
 	case '3':
-		return 3 * c->hidden;
+		return 3 * c->heads * decoder_head(c);
+	case 'A':
+		return c->heads * decoder_head(c);
 	case 'K':
-		return c->hidden / c->heads * (c->kv_heads ? c->kv_heads : c->heads);
+		return decoder_head(c) * (c->kv_heads ? c->kv_heads : c->heads);
 	default:
 		return what ? c->hidden : 1;
 	}

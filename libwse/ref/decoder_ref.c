@@ -18,9 +18,9 @@
 /* of a block, parameters or their gradients; NULL: the family has none */
 struct weights {
 	float *n1_g, *n1_b, *n2_g, *n2_b;
-	/* [QW][H], QW = H + 2 KV; GPT-J's and LLaMA's three matrices lie one behind the other */
+	/* [QW][H], QW = A + 2 KV; GPT-J's and LLaMA's three matrices lie one behind the other */
 	float *qkv, *qkv_b;
-	float *proj, *proj_b; /* [H][H] */
+	float *proj, *proj_b; /* [H][A], A = NH d */
 	float *fc, *fc_b;     /* [F][H]; with a gate [2 F][H]: gate, then up */
 	float *fc2, *fc2_b;   /* [H][F] */
 };
@@ -36,7 +36,7 @@ struct kept {
 	float *a, *rstd1, *mean1; /* norm 1 of it; [S] */
 	float *qkv;		  /* [S][QW], queries and keys turned */
 	float *p;		  /* [NH][S][S] softmax of the scores */
-	float *o;		  /* [S][H] heads side by side */
+	float *o;		  /* [S][A] heads side by side */
 	float *y;		  /* [S][H] what norm 2 reads */
 	float *c, *rstd2, *mean2;
 	float *u; /* [S][FW] what the activation reads; FW = F, with a gate 2 F */
@@ -46,6 +46,7 @@ struct kept {
 struct run {
 	const struct decoder_cfg *c;
 	uint32_t s, d, group; /* tokens, width of a head, query heads of a key head */
+	uint32_t a;	      /* of all query heads */
 	uint32_t qw, fw;      /* widths of qkv and of u */
 	int serial, gated;
 	struct kept *block;			   /* [L] */
@@ -53,6 +54,7 @@ struct run {
 	float *x0, *rstd0, *mean0;		   /* [S][H] that the embeddings' norm reads */
 	float *logits;				   /* [S][V], later their gradient */
 	float *dx, *dy, *da, *dqkv, *du, *df, *dp; /* as what they are gradients of */
+	float *dout;				   /* [S][A] of o */
 	float *mem;
 };
 
@@ -184,14 +186,16 @@ static size_t place(struct run *r)
 		struct kept *k = &r->block[l];
 
 		TAKE(k->x, s * h), TAKE(k->a, s * h), TAKE(k->rstd1, s), TAKE(k->mean1, s);
-		TAKE(k->qkv, s * r->qw), TAKE(k->p, c->heads * s * s), TAKE(k->o, s * h);
+		TAKE(k->qkv, s * r->qw), TAKE(k->p, c->heads * s * s);
+		TAKE(k->o, s * r->a);
 		TAKE(k->y, s * h), TAKE(k->c, s * h), TAKE(k->rstd2, s), TAKE(k->mean2, s);
 		TAKE(k->u, s * r->fw), TAKE(k->f, s * f);
 	}
 	TAKE(r->x0, s * h), TAKE(r->rstd0, s), TAKE(r->mean0, s);
 	TAKE(r->x, s * h), TAKE(r->xn, s * h), TAKE(r->rstd, s), TAKE(r->mean, s);
 	TAKE(r->logits, s * c->vocab), TAKE(r->dx, s * h), TAKE(r->dy, s * h), TAKE(r->da, s * h);
-	TAKE(r->dqkv, s * r->qw), TAKE(r->du, s * r->fw), TAKE(r->df, s * f), TAKE(r->dp, s * s);
+	TAKE(r->dout, s * r->a), TAKE(r->dqkv, s * r->qw), TAKE(r->du, s * r->fw),
+		TAKE(r->df, s * f), TAKE(r->dp, s * s);
 #undef TAKE
 	return at;
 }
@@ -278,7 +282,7 @@ enum { Q, K, V };
 /* where head i of queries, keys or values begins in a row of qkv */
 static uint32_t column(const struct run *r, int what, uint32_t i)
 {
-	const uint32_t h = r->c->hidden, kv = (r->qw - h) / 2;
+	const uint32_t h = r->a, kv = (r->qw - h) / 2;
 
 	if (r->c->family == DECODER_NEOX) /* [head][3][d] */
 		return (3 * i + (uint32_t)what) * r->d;
@@ -346,7 +350,7 @@ static double slope(uint32_t i, uint32_t n)
 /* p [NH][S][S] = softmax(q k^T / sqrt(d), less slopes) of the past, o = p v */
 static void attention(const struct run *r, struct kept *k)
 {
-	const uint32_t s = r->s, h = r->c->hidden, d = r->d, w = r->qw;
+	const uint32_t s = r->s, h = r->a, d = r->d, w = r->qw;
 	const float scale = score_scale(r);
 
 	turn(r, k->qkv, 0);
@@ -378,10 +382,10 @@ static void attention(const struct run *r, struct kept *k)
 	}
 }
 
-/* dout [S][H] -> dqkv: ds = p (dout v - sum over u of p dout v), and what q and k make of it */
+/* dout [S][A] -> dqkv: ds = p (dout v - sum over u of p dout v), and what q and k make of it */
 static void attention_back(const struct run *r, const struct kept *k, const float *dout)
 {
-	const uint32_t s = r->s, h = r->c->hidden, d = r->d, w = r->qw;
+	const uint32_t s = r->s, h = r->a, d = r->d, w = r->qw;
 	const float scale = score_scale(r);
 
 	memset(r->dqkv, 0, (size_t)s * w * sizeof(*r->dqkv));
@@ -497,7 +501,7 @@ static void block(const struct run *r, struct kept *k, const struct weights *w, 
 	norm(r, k->a, k->mean1, k->rstd1, k->x, w->n1_g, w->n1_b);
 	linear(k->qkv, k->a, w->qkv, w->qkv_b, r->s, h, r->qw);
 	attention(r, k);
-	linear(r->da, k->o, w->proj, w->proj_b, r->s, h, h);
+	linear(r->da, k->o, w->proj, w->proj_b, r->s, r->a, h);
 	memcpy(k->y, k->x, all * sizeof(*k->y));
 	if (r->serial)
 		add(k->y, r->da, all);
@@ -530,9 +534,8 @@ static void block_back(const struct run *r, const struct kept *k, const struct w
 		if (r->serial)
 			memcpy(r->dy, r->dx, all * sizeof(*r->dy));
 	}
-	/* xn is free by now: the gradient of o */
-	linear_back(r->xn, 0, g->proj, g->proj_b, r->dy, k->o, w->proj, r->s, h, h);
-	attention_back(r, k, r->xn);
+	linear_back(r->dout, 0, g->proj, g->proj_b, r->dy, k->o, w->proj, r->s, r->a, h);
+	attention_back(r, k, r->dout);
 	linear_back(r->da, 0, g->qkv, g->qkv_b, r->dqkv, k->a, w->qkv, r->s, h, r->qw);
 	if (!w->n2_g) /* GPT-J: both read the same norm */
 		linear_back(r->da, 1, g->fc, g->fc_b, r->du, k->a, w->fc, r->s, h, r->fw);
@@ -620,9 +623,10 @@ double decoder_loss(const struct decoder_cfg *c, const float *params, const uint
 	const uint32_t kv = c->kv_heads ? c->kv_heads : c->heads;
 	struct run r = {.c = c,
 			.s = s,
-			.d = c->hidden / c->heads,
+			.d = decoder_head(c),
 			.group = c->heads / kv,
-			.qw = c->hidden + 2 * (c->hidden / c->heads * kv),
+			.a = c->heads * decoder_head(c),
+			.qw = (c->heads + 2 * kv) * decoder_head(c),
 			.gated = c->family == DECODER_LLAMA || c->family == DECODER_BTLM,
 			.serial = c->family == DECODER_LLAMA || c->family == DECODER_BTLM ||
 				  (c->family == DECODER_NEOX && c->serial)};

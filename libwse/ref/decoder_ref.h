@@ -28,6 +28,7 @@ struct decoder_cfg {
 	uint32_t layers;   /* L */
 	uint32_t heads;	   /* NH; a head is d = H / NH wide */
 	uint32_t kv_heads; /* of keys and values, 0: NH; query head i reads i / (NH / kv_heads) */
+	uint32_t head_dim; /* d where it is another; attention is NH d wide */
 	uint32_t filter;   /* F */
 	uint32_t rotary;   /* leading elements of a head that turn, even */
 	float base, scale; /* pair i of token t turns by t / scale * base^(-2 i / rotary) */
@@ -58,6 +59,11 @@ struct decoder_tensor {
 
 /* -EINVAL for a size of 0, one that does not divide, or a rotary part that is none */
 int decoder_check(const struct decoder_cfg *c);
+/* features of a head */
+static inline uint32_t decoder_head(const struct decoder_cfg *c)
+{
+	return c->head_dim ? c->head_dim : c->hidden / c->heads;
+}
 uint32_t decoder_ntensors(const struct decoder_cfg *c);
 struct decoder_tensor decoder_tensor(const struct decoder_cfg *c, uint32_t i);
 size_t decoder_nparams(const struct decoder_cfg *c);

@@ -86,13 +86,13 @@ static void turned(const struct wse_gpt *m, double *x, uint32_t t)
 static void attended(const struct exact *e, double *qkv, double *o)
 {
 	const struct wse_gpt *m = e->m;
-	uint32_t kv = m->kv_heads ? m->kv_heads : m->heads, d = m->hidden / m->heads;
-	uint32_t width = m->hidden + 2 * kv * d;
+	uint32_t kv = m->kv_heads ? m->kv_heads : m->heads, d = wse_gpt_head_dim(m);
+	uint32_t inner = wse_gpt_inner(m), width = inner + 2 * kv * d;
 
 	for (uint32_t t = 0; t < e->seq; t++)
 		for (uint32_t a = 0; a < m->heads + kv; a++)
 			turned(m, qkv + (size_t)t * width + a * d, t);
-	memset(o, 0, sizeof(*o) * e->seq * m->hidden);
+	memset(o, 0, sizeof(*o) * e->seq * inner);
 	for (uint32_t t = 0; t < e->seq; t++)
 		for (uint32_t a = 0; a < m->heads; a++) {
 			const double *q = qkv + (size_t)t * width + a * d;
@@ -100,7 +100,7 @@ static void attended(const struct exact *e, double *qkv, double *o)
 			double p[64], sum = 0;
 
 			for (uint32_t u = 0; u <= t; u++) {
-				const double *k = qkv + (size_t)u * width + m->hidden + of * d;
+				const double *k = qkv + (size_t)u * width + inner + of * d;
 				double s = 0;
 
 				for (uint32_t f = 0; f < d; f++)
@@ -113,9 +113,9 @@ static void attended(const struct exact *e, double *qkv, double *o)
 			}
 			for (uint32_t u = 0; u <= t; u++)
 				for (uint32_t f = 0; f < d; f++)
-					o[(size_t)t * m->hidden + a * d + f] +=
+					o[(size_t)t * inner + a * d + f] +=
 						p[u] / sum *
-						qkv[(size_t)u * width + m->hidden + (kv + of) * d +
+						qkv[(size_t)u * width + inner + (kv + of) * d +
 						    f];
 		}
 }
@@ -146,9 +146,10 @@ static void add_to(double *x, const double *y, size_t n)
 static double exact_loss(const struct exact *e, const uint16_t *tokens)
 {
 	const struct wse_gpt *m = e->m;
-	uint32_t h = m->hidden, qkv = h + 2 * wse_gpt_kv_width(m);
+	uint32_t h = m->hidden, inner = wse_gpt_inner(m), qkv = inner + 2 * wse_gpt_kv_width(m);
 	size_t n = (size_t)e->seq * h;
-	double *x = calloc(n, 8), *a = calloc(n, 8), *o = calloc(n, 8), *y = calloc(n, 8);
+	double *x = calloc(n, 8), *a = calloc(n, 8), *y = calloc(n, 8);
+	double *o = calloc((size_t)e->seq * inner, 8);
 	double *wide = calloc((size_t)e->seq * (qkv + 2 * m->filter + m->vocab), 8), loss = 0;
 	struct wse_gpt_tensors all;
 
@@ -167,7 +168,7 @@ static double exact_loss(const struct exact *e, const uint16_t *tokens)
 		normed(e, k.ln1_g, k.ln1_b, x, a);
 		product(e, k.qkv_w, k.qkv_b, a, wide, qkv, h);
 		attended(e, wide, o);
-		product(e, k.proj_w, k.proj_b, o, y, h, h);
+		product(e, k.proj_w, k.proj_b, o, y, h, inner);
 		if (m->block == WSE_GPT_SERIAL)
 			add_to(x, y, n);
 		if (m->block != WSE_GPT_PARALLEL_ONE)

@@ -136,6 +136,13 @@ static void forms(void)
 	m.rotary_base = 10000.0f;
 	m.rotary_scale = 1.0f;
 	gives("llama as the family is", "name: llama, " SIZES, m);
+	gives("with attention as wide as hidden_size",
+	      "name: llama, " SIZES "attention_inner_dim: 64", m);
+	m.head_dim = m.rotary = 4;
+	gives("mistral with narrower heads, all of which turn",
+	      "name: mistral, " SIZES "attention_inner_dim: 32", m);
+	m.head_dim = 0;
+	m.rotary = 8;
 	m.tied = 1;
 	m.rotary_base = 500000.0f;
 	m.rotary_scale = 4.0f;
@@ -192,7 +199,10 @@ static void faults(void)
 	refused("name: mistral, " SIZES "attention_sliding_window_length: 16",
 		"16 is a sliding window, which is not there: with sequences of up to that many "
 		"tokens (max_sequence_length 16)");
-	refused("name: mistral, " SIZES "attention_inner_dim: 32", "must be hidden_size, 64");
+	refused("name: mistral, " SIZES "attention_inner_dim: 30",
+		"attention_inner_dim 30 is not a multiple of num_heads");
+	refused("name: mistral, " SIZES "attention_inner_dim: 32, rotary_dim: 66",
+		"rotary_dim 66 is more than");
 	refused("name: gptj, " SIZES "position_embedding_type: sine",
 		"accepted: learned or rotary or alibi");
 	refused("name: gptj, " SIZES "position_embedding_type: alibi, rotary_dim: 4",
@@ -340,6 +350,14 @@ static void config_json(void)
 	    "\"low_freq_factor\": 1.0, \"high_freq_factor\": 4.0, \"rope_type\": \"llama3\", "
 	    "\"original_max_position_embeddings\": 8192}}");
 	gives("of a LLaMA 3.1", model, m);
+	put("{\"model_type\": \"mistral\", " LLAMA
+	    "\"num_key_value_heads\": 2, \"head_dim\": 16, \"rms_norm_eps\": 1e-05}");
+	m.rotary = m.head_dim = 16;
+	m.rotary_base = 10000.0f;
+	m.rotary_scale = 1.0f;
+	m.rotary_low = m.rotary_high = m.rotary_original = 0.0f;
+	m.eps = 1e-5f;
+	gives("of a Mistral whose heads are twice as wide", model, m);
 	refused_json(
 		"{\"model_type\": \"bert\", " LLAMA "\"x\": 1}",
 		"model_type is \"bert\"; gpt2, gptj, gpt_neox, bloom, llama and mistral are read");
@@ -349,8 +367,8 @@ static void config_json(void)
 		     "attention_bias is true, which is not there");
 	refused_json("{\"model_type\": \"mistral\", " LLAMA "\"sliding_window\": 16}",
 		     "sliding_window is 16, which is not there");
-	refused_json("{\"model_type\": \"llama\", " LLAMA "\"head_dim\": 16}",
-		     "head_dim is 16: heads are hidden_size / num_attention_heads, 8, wide here");
+	refused_json("{\"model_type\": \"llama\", " LLAMA "\"head_dim\": 0}",
+		     "head_dim is 0, which is no size");
 	refused_json("{\"model_type\": \"llama\", " LLAMA "\"hidden_act\": \"gelu\"}",
 		     "a gate of another activation");
 	refused_json("{\"model_type\": ", "config.json");

@@ -71,6 +71,7 @@ static struct decoder_cfg ref_cfg(const struct wse_gpt *m)
 		.hidden = m->hidden,
 		.layers = m->layers,
 		.heads = m->heads,
+		.head_dim = m->head_dim,
 		.kv_heads = m->kv_heads,
 		.filter = m->filter,
 		.rotary = m->rotary,
@@ -448,6 +449,8 @@ static void logits(const char *what, const char *model)
 	"true, use_ffn_bias_in_attention: true, use_ffn_bias: true" ALIBI
 #define GROUPS(n) ", extra_attention_params: {num_kv_groups: " #n "}"
 
+#define NEMO	  SIZES(2, 4) "name: mistral, nonlinearity: swiglu, attention_inner_dim: 96" GROUPS(2)
+
 int main(void)
 {
 	int fd = mkstemp(text), other = mkstemps(saved, 12);
@@ -517,6 +520,11 @@ int main(void)
 	same_bits("NeoX, filter 250 as 256", NEOX(2, 4) ", filter_size: 250");
 	same_bits("BTLM, muP", BTLM(2, 4) MUP);
 	same_bits("LLaMA, biases of the FFN", LLAMA(2, 4) ", use_ffn_bias: true");
+	reference("Mistral NeMo: heads of 24 in 64, 2 of keys over 2 columns each",
+		  "sim:func,rows=4,cols=4", NEMO);
+	reference("GPT-J, heads of 8 in 64", "sim:func,rows=4,cols=4",
+		  GPTJ(2, 4) ", attention_inner_dim: 32");
+	same_bits("Mistral NeMo", NEMO);
 	same_bits("GPT-J, muP", GPTJ(2, 4) MUP);
 	same_bits("GPT-J", GPTJ(2, 4));
 	same_bits("BLOOM", BLOOM);

@@ -532,6 +532,13 @@ static void configs(void)
 	llama = small[3].shape;
 	llama.act = WSE_SILU;
 	llama.eps = 1e-5f;
+	llama.head_dim = llama.rotary = 6;
+	config("heads of a width of their own", &llama, "{" LLAMA_JSON ", \"head_dim\": 6}", NULL);
+	config("heads that the file has as hidden_size says", &llama, "{" LLAMA_JSON "}",
+	       "head_dim is 4 there, 6 in this model");
+	llama = small[3].shape;
+	llama.act = WSE_SILU;
+	llama.eps = 1e-5f;
 	config("scaling", &llama,
 	       "{" LLAMA_JSON ", \"rope_scaling\": {\"rope_type\": \"llama3\", \"factor\": 8}}",
 	       "pos_scaling_factor is 8 there, 1 in this model; pos_scaling_type is llama3 there, "
@@ -643,6 +650,12 @@ static void written_llama3(const char *file)
 	ok(!ret && strstr(text, want) && !wse_hf_config_check(dir, &m), "LLaMA 3.2's scaling:%s",
 	   strstr(text, want) ? want : text);
 	read_back("LLaMA 3.2", &g);
+	unlink(file);
+	g.head_dim = g.rotary = 6;
+	memcpy(m.family_data, &g, sizeof(g));
+	ok(!wse_hf_config_write(dir, &m) && !wse_hf_config_check(dir, &m),
+	   "LLaMA with heads of 6, 24 of 16 features in all");
+	read_back("heads of 6", &g);
 	unlink(file);
 }
 

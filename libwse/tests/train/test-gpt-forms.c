@@ -83,6 +83,20 @@ static const struct form forms[] = {
 	{"LLaMA's, filter 171", {LLAMA, .filter = 171}},
 	{"GPT-J's, filter 249", {GPTJ, .filter = 249}},
 	{"BTLM's, filter 107", {.gated = 1, .alibi = 1, .tied = 1, .filter = 107}},
+	{"Mistral NeMo's: heads of 24, two share one of keys over two columns",
+	 {.norm = WSE_GPT_NORM_RMS,
+	  .rotary = 24,
+	  .rotary_halves = 1,
+	  .gated = 1,
+	  .no_qkv_bias = 1,
+	  .no_proj_bias = 1,
+	  .no_ffn_bias = 1,
+	  .head_dim = 24,
+	  .kv_heads = 2}},
+	{"GPT-J's, heads of 8 in 64", {GPTJ, .head_dim = 8}},
+	{"GPT-NeoX's with biases, heads of 40 over two columns",
+	 {NEOX, .heads = 2, .head_dim = 40}},
+	{"GPT-2's, heads of 40 over two columns", {.learned = 1, .heads = 2, .head_dim = 40}},
 	{"LLaMA's, two heads a column share one of keys", {LLAMA8, .kv_heads = 4}},
 	{"LLaMA 3's, slow pairs scaled",
 	 {LLAMA, .kv_heads = 2, .rotary_base = 100.0f, .rotary_scale = 8.0f, .rotary_low = 1.0f,
@@ -352,6 +366,29 @@ static void rates(void)
 	free(begin);
 }
 
+/* heads that lie on one column, where a planner has them, and not on four */
+static void on_four_columns(void)
+{
+	const struct wse_tile tile = {.rows = 2, .cols = 4, .lanes = 8, .sram = 48 * 1024};
+	const struct wse_gpt m = {.vocab = 256,
+				  .positions = 32,
+				  .seq = 32,
+				  .hidden = 64,
+				  .layers = 1,
+				  .heads = 4,
+				  .kv_heads = 1,
+				  .head_dim = 12,
+				  .filter = 256,
+				  .learned = 1};
+	struct wse_model model;
+
+	ok(!wse_gpt_init(&model, &m) && wse_gpt_sizes(&model, &tile, 1) == -EINVAL &&
+		   strstr(wse_error(), "attention_inner_dim 48 is not a multiple of 64: 4 heads "
+				       "(num_heads), each over 4 columns, have 4 features or more "
+				       "on each: choose 64"),
+	   "%s", wse_error());
+}
+
 /* what no form has is refused in a sentence */
 static void refused(void)
 {
@@ -367,6 +404,13 @@ static void refused(void)
 		 "pos_scaling_factor nan does not scale positions: choose 0.001 or more (1)"},
 		{{.heads = 8, .kv_heads = 3},
 		 "num_kv_groups 3 does not divide num_heads 8: choose 2 or 4"},
+		{{.rotary = 18, .head_dim = 8},
+		 "rotary_dim 18 is more than the 8 features of a head: choose 8"},
+		{{.learned = 1, .head_dim = 6},
+		 "attention_inner_dim 24 is not a multiple of 16: 4 heads (num_heads), each over 1 "
+		 "columns, have 4 features or more on each: choose 16 or 32"},
+		{{.learned = 1, .head_dim = 1u << 20},
+		 "4 heads of 1048576 features are more than 1048576: choose 262144"},
 		{{.heads = 4, .kv_heads = 8},
 		 "num_kv_groups 8 does not divide num_heads 4: choose 4"},
 	};
@@ -382,6 +426,7 @@ static void refused(void)
 		if (!ret)
 			wse_session_close(&s);
 	}
+	on_four_columns();
 	for (int gated = 0; gated < 2; gated++) {
 		const struct wse_gpt m = {.vocab = 256,
 					  .positions = 32,
@@ -491,6 +536,8 @@ static void resized(void)
 		{{LLAMA, .kv_heads = 2}, 3, 2, "num_heads 3 and num_kv_groups 3"},
 		{{GPTJ, .heads = 8}, 3, 2, "num_heads"},
 		{{NEOX}, 4, 2, "rotary_dim 4"},
+		{{.learned = 1, .head_dim = 24}, 4, 2, "hidden_size 32 and filter_size 128"},
+		{{.learned = 1, .head_dim = 24}, 3, 5, "num_heads 3"},
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
