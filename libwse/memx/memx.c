@@ -14,6 +14,19 @@
 
 /* ---- opening and closing ---- */
 
+/* of a sparse run: what is left out is not kept */
+static int open_packed(struct wse_memx *mx, uint32_t arrays)
+{
+	unsigned char *masked = calloc(mx->g->nunits + 1ul, 1);
+	int ret = masked ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < mx->g->nunits && masked; i++)
+		masked[i] = wse_masks_bits(&mx->masks, i) != NULL;
+	ret = ret ? ret : wse_store_packed(&mx->map.kept, arrays, masked, &mx->map.store);
+	free(masked);
+	return ret;
+}
+
 static int open_store(struct wse_memx *mx)
 {
 	const struct wse_memx_cfg *cfg = &mx->cfg;
@@ -23,6 +36,8 @@ static int open_store(struct wse_memx *mx)
 		return wse_store_image(&mx->map.pieces, mx->g, mx->images.unit, &mx->map.store);
 	if (cfg->dir)
 		return wse_store_file(&mx->map.kept, arrays, cfg->dir, &mx->map.store);
+	if (mx->masks.nparts)
+		return open_packed(mx, arrays);
 	return wse_store_ram(&mx->map.kept, arrays, &mx->map.store);
 }
 
@@ -74,9 +89,9 @@ int wse_memx_open(const struct wse_memx_cfg *cfg, const struct wse_graph *graph,
 		mx->share.want_ctx = mx;
 		mx->map.ctx = &mx->share;
 	}
+	ret = ret ? ret : wse_masks_open(&mx->masks, &mx->cfg.sparsity, &mx->map, &mx->pool);
 	ret = ret ? ret : open_store(mx);
 	ret = ret ? ret : wse_memx_find_inputs(mx);
-	ret = ret ? ret : wse_masks_open(&mx->masks, &mx->cfg.sparsity, &mx->map, &mx->pool);
 	if (!ret)
 		ret = cfg->forward ? wse_memx_refresh(mx) : make_initial(mx);
 	mx->unset = cfg->forward;
@@ -176,7 +191,9 @@ int wse_memx_write(struct wse_memx *mx, enum wse_memx_array which, uint32_t tens
 
 int wse_memx_is_far(const struct wse_memx *mx)
 {
-	return mx->map.ranks > 1 || (mx->cfg.dir && !wse_memx_images_alone(&mx->cfg));
+	if (wse_memx_images_alone(&mx->cfg))
+		return mx->map.ranks > 1;
+	return mx->map.ranks > 1 || mx->cfg.dir || mx->masks.nparts;
 }
 
 int wse_memx_runs(struct wse_memx *mx, uint32_t arrays, wse_map_run fn, void *ctx)
@@ -192,6 +209,11 @@ size_t wse_memx_longest(const struct wse_memx *mx)
 		if (mx->map.home[i].which && mx->tab.t[i].count > longest)
 			longest = mx->tab.t[i].count;
 	return longest;
+}
+
+size_t wse_memx_packed(const struct wse_memx *mx)
+{
+	return wse_store_packed_floats(mx->map.store);
 }
 
 void wse_memx_moved(const struct wse_memx *mx, uint64_t *in, uint64_t *out)

@@ -93,10 +93,10 @@ int wse_memx_read(struct wse_memx *mx, enum wse_memx_array which, uint32_t tenso
 int wse_memx_write(struct wse_memx *mx, enum wse_memx_array which, uint32_t tensor, size_t from,
 		   size_t count, const float *in);
 /*
- * Is it dear to read state in another order than it is kept in: does it lie in a file, or with
- * other ranks? Then wse_memx_runs() tells of whole rows of the first `arrays` arrays, everything
- * once: the order in which reading, or writing, takes every piece once, whatever the tensors'
- * shapes.
+ * Is it dear to read state in another order than it is kept in: does it lie in a file, with other
+ * ranks, or packed? Then wse_memx_runs() tells of whole rows of the first `arrays` arrays,
+ * everything once: the order in which reading, or writing, takes every piece once, whatever the
+ * tensors' shapes.
  */
 int wse_memx_is_far(const struct wse_memx *mx);
 int wse_memx_runs(struct wse_memx *mx, uint32_t arrays, wse_map_run fn, void *ctx);
@@ -104,6 +104,8 @@ int wse_memx_runs(struct wse_memx *mx, uint32_t arrays, wse_map_run fn, void *ct
 size_t wse_memx_longest(const struct wse_memx *mx);
 /* bytes that came from the file of the state and went there so far: a test asks for it */
 void wse_memx_moved(const struct wse_memx *mx, uint64_t *in, uint64_t *out);
+/* floats of masked matrices and their moments that are kept, of a sparse run: a test asks for it */
+size_t wse_memx_packed(const struct wse_memx *mx);
 /* after the state was loaded or changed by hand: rebuild the images. -errno of the store */
 int wse_memx_refresh(struct wse_memx *mx);
 

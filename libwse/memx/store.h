@@ -44,6 +44,19 @@ struct wse_store {
 int wse_store_ram(const struct wse_memx_pieces *pieces, uint32_t arrays, struct wse_store **store);
 
 /*
+ * In memory, of a sparse run: of the pieces of units whose masked [nunits] is set, only what is not
+ * +0, and a bit for each element. A put may be -ENOMEM, with the unit in the sentence; what the
+ * piece had is 0 then. pieces stay until close.
+ */
+int wse_store_packed(const struct wse_memx_pieces *pieces, uint32_t arrays,
+		     const unsigned char *masked, struct wse_store **store);
+/* bytes that it takes where so many of the units' weights are there, density [nunits]; 0: all */
+uint64_t wse_store_packed_memory(const struct wse_memx_pieces *pieces, uint32_t arrays,
+				 const double *density);
+/* floats of all arrays of packed pieces that it keeps now; 0: another store. A test asks for it */
+size_t wse_store_packed_floats(const struct wse_store *s);
+
+/*
  * In a scratch file without a name in dir, but for tensors in no unit. A record that is not what
  * was written last is -EBADMSG, a full disk -ENOSPC, each with unit and piece in the sentence.
  */

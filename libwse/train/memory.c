@@ -135,6 +135,27 @@ static void grads_in_file(const struct wse_config *cfg, const struct wse_plan *p
 			m->grads_file += wse_unit_grad_floats(g, &g->units[i]) * sizeof(float);
 }
 
+/* parameters and moments in memory; a sparse run packs those of masked matrices */
+static int state_in_memory(const struct wse_graph *g, const struct wse_memx_pieces *kept,
+			   const struct wse_tensor_table *tab, uint32_t arrays,
+			   struct wse_memory *m)
+{
+	double *density = calloc(g->nunits + 1ul, sizeof(*density));
+	int masked = 0;
+
+	if (!density)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < g->nunits; i++) {
+		density[i] = g->units[i].density > 0.0 ? g->units[i].density : 0.0;
+		masked |= density[i] > 0.0;
+	}
+	m->state = wse_store_packed_memory(kept, arrays, density);
+	if (masked)
+		m->state += far(tab, kept);
+	free(density);
+	return 0;
+}
+
 int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, const char *uri,
 		  uint32_t devices, uint32_t ranks, struct wse_memory *m)
 {
@@ -200,7 +221,7 @@ int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, con
 	}
 	if (ranks > 1 && !forward)
 		m->exchange += exchange(plan, &pieces, ranks);
-	m->state = arrays * (uint64_t)kept.floats * sizeof(float);
+	ret = state_in_memory(g, &kept, &tab, arrays, m);
 	m->state_file = wse_store_file_memory(&kept, arrays, &m->disk) + far(&tab, &pieces);
 	if (forward && cfg->model.family->leaf) { /* the images are all there is */
 		m->state = m->state_file = wse_store_image_memory(&pieces);
@@ -222,7 +243,7 @@ int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, con
 	wse_memx_pieces_fini(&kept);
 	wse_memx_pieces_fini(&pieces);
 	wse_tensor_table_fini(&tab);
-	return 0;
+	return ret ? wse_fail(ret, "%s", strerror(-ret)) : 0;
 }
 
 uint64_t wse_memory_sum(const struct wse_memory *m, enum wse_memory_files files)

@@ -33,6 +33,11 @@ static const char gpt[] =
 /* of four micro-batches two sums wait while the last is made */
 static const char four[] = "train_dataloader.batch_size=4";
 
+/* weights that are left out, and their moments, take no memory */
+static const char sparse[] = "sparsity={sparsity: 0.75}";
+static const char rigl[] =
+	"sparsity={sparsity: 0.75, algorithm: rigl, drop_fraction: 0.3, update: {freq: 1}}";
+
 /* the weights of a large model, micro-batches of a small one */
 static const char mlp[] =
 	"trainer:\n"
@@ -405,6 +410,12 @@ int main(void)
 			{"gradients, too", {gpt, four, wide, 1, 1, NULL, WSE_FILES_GRADS, 0}},
 			{"on two devices", {gpt, four, wide, 2, 1, NULL, WSE_FILES_GRADS, 0}},
 			{"images, too", {gpt, four, wide, 1, 1, NULL, WSE_FILES_IMAGES, 0}},
+			{"three quarters left out",
+			 {gpt, sparse, wide, 1, 1, NULL, WSE_FILES_NONE, 0}},
+			{"three quarters, which change places",
+			 {gpt, rigl, wide, 1, 1, NULL, WSE_FILES_NONE, 0}},
+			{"three quarters left out, weights in a file",
+			 {gpt, sparse, wide, 1, 1, NULL, WSE_FILES_STATE, 0}},
 			{"an MLP of 7.1 M on two devices",
 			 {mlp, NULL, tile, 2, 1, NULL, WSE_FILES_NONE, 0}},
 			{"on four ranks", {mlp, NULL, tile, 1, 4, NULL, WSE_FILES_NONE, 0}},

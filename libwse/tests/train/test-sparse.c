@@ -247,7 +247,21 @@ static void level_0(void)
 	}
 }
 
-/* p, m and v of what is left out are 0, and so many weights are there */
+/* floats of p, m and v of the units with masks, but for what is left out */
+static size_t room_of(const struct wse_session *s)
+{
+	const struct wse_masks *m = wse_memx_masks(s->memx);
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < s->plan.graph.nunits; i++)
+		if (wse_masks_bits(m, i))
+			n += wse_unit_grad_floats(&s->plan.graph, &s->plan.graph.units[i]);
+	for (uint32_t i = 0; i < m->nparts; i++)
+		n -= m->part[i].count - m->part[i].keep;
+	return 3 * n;
+}
+
+/* p, m and v of what is left out are 0 and not kept, and so many weights are there */
 static void counts(const struct sparse_case *c)
 {
 	const char *uri = "oracle:rows=2,cols=2";
@@ -291,6 +305,9 @@ static void counts(const struct sparse_case *c)
 	ok(!ret && parts && !wrong && !empty,
 	   "%s: %llu matrices have as many weights as asked, what is left out is +0 with its moments",
 	   c->what, (unsigned long long)parts);
+	ok(!ret && wse_memx_packed(s.memx) && wse_memx_packed(s.memx) <= room_of(&s),
+	   "%s: %zu floats are kept of them, of %zu that are there", c->what,
+	   wse_memx_packed(s.memx), room_of(&s));
 	state_free(&st);
 	wse_session_close(&s);
 }

@@ -87,6 +87,78 @@ static void passes(const char *dir, int want, const char *what)
 	free_list(&t);
 }
 
+/* ---- packed ---- */
+
+/* what is there in a round: nothing, all of it, a quarter of other places each time */
+static float sparse_value(uint32_t piece, uint64_t round, int array, size_t i)
+{
+	static const uint32_t odd[] = {0x80000000, 1, 0x7fc00001, 0xff800000}; /* -0 is no +0 */
+	uint64_t r = wse_rng_u64(round * 3 + (uint64_t)array, piece, i);
+	float x;
+
+	if (round == 3 && piece % 5 == 3)
+		return 0.0f;
+	if (r % 4 && !(round == 3 && piece % 5 == 4))
+		return 0.0f;
+	if (r % 64)
+		return (float)(r >> 40) + 1.0f;
+	memcpy(&x, &odd[(r >> 8) % 4], sizeof(x));
+	return x;
+}
+
+/* compares, and writes the next round: into both, elements in the middle alone in the last one */
+static size_t beside(struct wse_store *ram, struct wse_store *packed,
+		     const struct wse_memx_piece *p, uint32_t k, uint64_t round, size_t *kept,
+		     const unsigned char *masked)
+{
+	float *a[WSE_MEMX_ARRAYS], *b[WSE_MEMX_ARRAYS];
+	size_t bad = 0, from = round == 5 ? p->count / 3 : 0, end = p->count - from;
+
+	if (ram->ops->get(ram, k, a) || packed->ops->get(packed, k, b))
+		return 1;
+	for (int w = 0; w < 3; w++) {
+		bad += memcmp(a[w], b[w], p->count * sizeof(float)) != 0;
+		for (size_t i = from; i < end; i++)
+			a[w][i] = b[w][i] = sparse_value(k, round, w, i);
+		for (size_t i = 0; i < p->count; i++)
+			*kept += p->unit != WSE_NO_UNIT && masked[p->unit] && wse_f2u(a[w][i]);
+	}
+	return bad + (ram->ops->put(ram, k, 1) || packed->ops->put(packed, k, 1));
+}
+
+static void packed_beside_ram(void)
+{
+	struct wse_store *ram = NULL, *packed = NULL;
+	unsigned char masked[UNITS] = {0};
+	size_t bad = 0, wrong = 0, dense = 0, least = SIZE_MAX;
+	struct list t;
+	int ret;
+
+	make_list(&t, UNITS, OUTS, 3);
+	for (uint32_t i = 0; i < UNITS; i++)
+		masked[i] = i % 3 == 0;
+	for (uint32_t k = 0; k < t.l.n; k++)
+		dense += t.l.p[k].unit != WSE_NO_UNIT && masked[t.l.p[k].unit] ? 3 * t.l.p[k].count
+									       : 0;
+	ret = wse_store_ram(&t.l, 3, &ram);
+	ret = ret ? ret : wse_store_packed(&t.l, 3, masked, &packed);
+	for (uint64_t round = 1; round < 6 && !ret; round++) {
+		size_t kept = 0;
+
+		for (uint32_t k = 0; k < t.l.n; k++)
+			bad += beside(ram, packed, &t.l.p[k], k, round, &kept, masked);
+		wrong += wse_store_packed_floats(packed) != kept;
+		least = kept < least ? kept : least;
+	}
+	ok(!ret && !bad && !wrong && least && least < dense / 3 && !wse_store_packed_floats(ram),
+	   "packed and in memory: the same bits, %zu of %zu floats are kept", least, dense);
+	if (ram)
+		ram->ops->close(ram);
+	if (packed)
+		packed->ops->close(packed);
+	free_list(&t);
+}
+
 /* ---- faults ---- */
 
 enum fault { FLIPPED, FOREIGN, OLD, CUT };
@@ -307,6 +379,7 @@ int main(void)
 	faulty(dir, OLD, -EBADMSG, "the record is another one");
 	faulty(dir, CUT, -EIO, "the file ends too early");
 	no_room(dir);
+	packed_beside_ram();
 	same_bits(dir);
 	limits();
 	ok(!rmdir(dir), "nothing is left in the folder");
