@@ -221,7 +221,7 @@ static void read_config(struct sections *s, struct wse_yaml *m, struct wse_yaml 
 static void read_gpt(struct sections *s, struct wse_yaml *trainer, struct wse_yaml *m,
 		     enum wse_decoder of)
 {
-	static const char *const recompute[] = {"auto", "ffn", "block", "spill", NULL};
+	static const char *const recompute[] = {"auto", "ffn", "block", "nth_block", "spill", NULL};
 	static const char *const ignored[] = {"mixed_precision", "fp16_type", "enable_vts"};
 	struct reader *r = &s->r;
 	struct wse_yaml *data = wse_yaml_peek(wse_yaml_peek(trainer, "fit"), "train_dataloader");
@@ -245,7 +245,8 @@ static void read_gpt(struct sections *s, struct wse_yaml *trainer, struct wse_ya
 		g.dev = g.initial.dev;
 	wse_config_mup(s, wse_yaml_peek(trainer, "init"), m, range, &g);
 	/*
-	 * what is made again in the backward pass: as little as fits, or at least this; spill: as
+	 * what is made again in the backward pass: as little as fits, or at least this; nth_block:
+	 * as block, and of some neighbouring blocks the first one's input alone is kept; spill: as
 	 * block, and blocks' inputs lie on the host until then. No bit depends on it
 	 */
 	mode = reader_choice(r, m, "recompute", 0, recompute);

@@ -103,6 +103,8 @@ struct wse_model_family {
 	uint64_t (*macs)(const struct wse_model *m);
 	uint32_t modes;
 	uint32_t last;	/* 0: none */
+	/* so many of them, from `last` on, have the same bits: the one of the fewest cycles goes */
+	uint32_t alike;
 };
 
 struct wse_model {

@@ -33,28 +33,39 @@ static int gpt_tensors(const struct wse_model *model, struct wse_tensor_table *t
 
 /* ---- the graph ---- */
 
+/* the number of blocks that keeps the fewest inputs */
+#define ROOT UINT32_MAX
+
 /* from the fewest cycles to the fewest bytes */
 static const struct mode {
 	enum keep keep;
 	int phases;	 /* a program a phase */
 	uint32_t chunks; /* of the FFN; more than one is another order of sums */
+	uint32_t every;	 /* with KEEP_INPUT: of so many blocks one; 0: of all */
 } modes[] = {
-	{KEEP_ALL, 0, 1},
-	{KEEP_ALL, 1, 1},
-	{KEEP_ATTENTION, 0, 1},
-	{KEEP_ATTENTION, 1, 1},
-	{KEEP_INPUT, 0, 1},
-	{KEEP_INPUT, 1, 1},
-	{KEEP_INPUT, 1, 2},
-	{KEEP_INPUT, 1, 4},
-	/* bytes that do not depend on the layers: for models that do not fit with any tokens */
-	{SPILL_INPUT, 0, 1},
-	{SPILL_INPUT, 1, 1},
-	{SPILL_INPUT, 1, 2},
-	{SPILL_INPUT, 1, 4},
+	{KEEP_ALL, 0, 1, 0},
+	{KEEP_ALL, 1, 1, 0},
+	{KEEP_ATTENTION, 0, 1, 0},
+	{KEEP_ATTENTION, 1, 1, 0},
+	{KEEP_INPUT, 0, 1, 0},
+	{KEEP_INPUT, 1, 1, 0},
+	{KEEP_INPUT, 1, 2, 0},
+	{KEEP_INPUT, 1, 4, 0},
+	/*
+	 * for models that do not fit with any tokens: bytes that grow with the root of the layers,
+	 * or not at all. Which of these takes fewer cycles depends on tokens and width
+	 */
+	{KEEP_INPUT, 0, 1, 2},
+	{KEEP_INPUT, 1, 1, 2},
+	{KEEP_INPUT, 0, 1, ROOT},
+	{KEEP_INPUT, 1, 1, ROOT},
+	{SPILL_INPUT, 0, 1, 0},
+	{SPILL_INPUT, 1, 1, 0},
+	{SPILL_INPUT, 1, 2, 0},
+	{SPILL_INPUT, 1, 4, 0},
 };
 
-enum { MODES = sizeof(modes) / sizeof(*modes), SPILL = 8 };
+enum { MODES = sizeof(modes) / sizeof(*modes), NTH = 8, SPILL = 12, ALIKE = 6 };
 
 /*
  * Models that do not fit in any of these have the FFN in as many chunks as divide a column's share
@@ -67,7 +78,17 @@ enum { DIVISORS = 48 };
 /* of all layers: a graph of more takes long */
 #define MOST_CHUNKS 16384u
 
-const uint32_t wse_gpt_mode[4] = {0, 2, 4, SPILL};
+const uint32_t wse_gpt_mode[5] = {0, 2, 4, NTH, SPILL};
+
+/* the least number whose square is not below n, and at least 2 */
+static uint32_t root_of(uint32_t n)
+{
+	uint32_t r = 2;
+
+	while ((uint64_t)r * r < n)
+		r++;
+	return r;
+}
 
 /* -EINVAL: so many chunks do not divide n, a column's blocks of the filter, or are too many */
 static int mode_of(uint32_t n, uint32_t layers, uint32_t mode, struct mode *to)
@@ -76,12 +97,14 @@ static int mode_of(uint32_t n, uint32_t layers, uint32_t mode, struct mode *to)
 
 	if (mode < MODES) {
 		*to = modes[mode];
+		if (to->every == ROOT)
+			to->every = root_of(layers);
 		return n % to->chunks ? -EINVAL : 0;
 	}
 	/* the left-th divisor from the largest one down */
 	while (d && (left -= n % d == 0))
 		d--;
-	*to = (struct mode){(mode - MODES) % 2 ? SPILL_INPUT : KEEP_INPUT, 1, d};
+	*to = (struct mode){(mode - MODES) % 2 ? SPILL_INPUT : KEEP_INPUT, 1, d, 0};
 	return d && (d <= 4 || layers <= MOST_CHUNKS / d) ? 0 : -EINVAL;
 }
 
@@ -251,6 +274,7 @@ static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile,
 		return wse_fail(ret, "filter_size %u does not come in the chunks of mode %u",
 				m->filter, mode);
 	b.keep = model->forward ? KEEP_ALL : how.keep;
+	b.every = g->every = model->forward ? 0 : how.every;
 	b.chunks = g->variant = how.chunks;
 	blocks = calloc(m->layers, sizeof(*blocks));
 	if (!blocks)
@@ -315,8 +339,11 @@ static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile,
 	final.op.program = b.program;
 	dy = wse_op_norm_back(g, &final.op, d, &dres);
 	wse_op_vec_out(g, final.unit, final.op.vec);
-	for (uint32_t l = m->layers; l-- > 0;)
+	for (uint32_t l = m->layers; l-- > 0;) {
+		if (b.every && l + 1 < m->layers && (l + 1) % b.every == 0)
+			wse_gpt_inputs_again(&b, blocks, l + 1 - b.every, l);
 		dy = wse_gpt_backward_block(&b, &blocks[l], &dres, dy);
+	}
 	if (m->embed_norm)
 		embed_norm_back(&b, &embed, &dres);
 	wse_op_out(g, OUT_DX, dres);
@@ -375,5 +402,6 @@ const struct wse_model_family wse_family_gpt = {
 	.macs = gpt_macs,
 	.shallow = gpt_shallow,
 	.modes = MODES + 2 * DIVISORS,
-	.last = SPILL,
+	.last = NTH,
+	.alike = ALIKE,
 };

@@ -110,9 +110,10 @@ static inline uint32_t wse_gpt_inner(const struct wse_gpt *m)
 
 /*
  * the first mode that makes again: nothing, norms and FFN, all but the second FFN layer of a block;
- * the first one where a block's input lies on the host meanwhile, too
+ * blocks between those whose input is kept, too; the first one where a block's input lies on the
+ * host meanwhile
  */
-extern const uint32_t wse_gpt_mode[4];
+extern const uint32_t wse_gpt_mode[5];
 
 /*
  * -EINVAL when a size is 0, heads of no width of their own do not divide hidden, or seq is above

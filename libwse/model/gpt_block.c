@@ -237,6 +237,13 @@ uint32_t wse_gpt_forward_block(struct build *b, struct block *k)
 	return out;
 }
 
+void wse_gpt_inputs_again(struct build *b, struct block *blocks, uint32_t first, uint32_t last)
+{
+	enter(b, FORWARD);
+	for (uint32_t l = first; l < last; l++)
+		blocks[l + 1].x = wse_gpt_forward_block(b, &blocks[l]);
+}
+
 /* the FFN's backward pass, a chunk at a time: the gradient of c, binary32 */
 static uint32_t ffn_back(struct build *b, struct block *k, uint32_t vec, uint32_t dy)
 {

@@ -24,6 +24,8 @@ struct build {
 	uint32_t cols;
 	uint32_t programs[3], program; /* by phase; the one of the operations that are added */
 	enum keep keep;
+	/* inputs of blocks 0, every, ... are kept, and of those behind the last such; 0: of all */
+	uint32_t every;
 	uint32_t chunks, chunk;
 	uint32_t angles; /* value with the table of rotary positions */
 	uint32_t slopes; /* with that of the heads' slopes */
@@ -75,6 +77,8 @@ uint32_t wse_gpt_linear_back(const struct build *b, uint32_t unit, uint32_t dy, 
 void wse_gpt_add_units(const struct build *b, struct block *k, uint32_t layer);
 /* the next block's input */
 uint32_t wse_gpt_forward_block(struct build *b, struct block *k);
+/* the inputs of blocks behind `first` up to `last`, of which that of the first was kept */
+void wse_gpt_inputs_again(struct build *b, struct block *blocks, uint32_t first, uint32_t last);
 /* dres: the gradient of the residual, dy its bf16 copy; both become those of the block's input */
 uint32_t wse_gpt_backward_block(struct build *b, struct block *k, uint32_t *dres, uint32_t dy);
 

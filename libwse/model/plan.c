@@ -60,16 +60,23 @@ static uint64_t grad_bytes(const struct wse_graph *g, const struct wse_unit *u)
 		    (uint64_t)((1.0 - wse_unit_density(u)) * (double)matrix));
 }
 
+static uint64_t graph_cycles(const struct wse_graph *g)
+{
+	uint64_t sum = program_cycles(g);
+
+	for (uint32_t i = 0; i < g->nops; i++)
+		sum += wse_op_type(g->ops[i].kind)->cycles(g, &g->ops[i]);
+	return sum;
+}
+
 void wse_plan_costs(const struct wse_model *m, struct wse_plan *p)
 {
 	const struct wse_graph *g = &p->graph;
 	double macs = ((double)m->family->macs(m) - wse_graph_left_out(g)) * (m->forward ? 1 : 3) *
 		      p->tokens;
 
-	p->cycles = program_cycles(g);
+	p->cycles = graph_cycles(g);
 	p->streamed_in = p->streamed_out = p->spilled = 0;
-	for (uint32_t i = 0; i < g->nops; i++)
-		p->cycles += wse_op_type(g->ops[i].kind)->cycles(g, &g->ops[i]);
 	for (uint32_t i = 0; i < g->nunits; i++) {
 		p->streamed_in +=
 			wse_unit_image_bytes(g, &g->units[i]) + mask_bytes(g, &g->units[i]);
@@ -93,6 +100,7 @@ struct tries {
 	uint32_t mode[WSE_TOKENS_MAX + 1]; /* the first that fits, or the last one */
 	struct wse_failure first;	   /* one that did not go */
 	uint64_t ops;			   /* of the graphs that were built */
+	uint64_t cycles;		   /* of the last one, if it fits */
 };
 
 static int build(struct tries *y, const struct wse_model *m, uint32_t t, uint32_t mode)
@@ -101,6 +109,7 @@ static int build(struct tries *y, const struct wse_model *m, uint32_t t, uint32_
 	int ret = m->family->graph(m, y->tile, t, mode, &g);
 
 	y->ops += g.nops;
+	y->cycles = ret ? 0 : graph_cycles(&g);
 	wse_graph_fini(&g);
 	return ret;
 }
@@ -139,6 +148,23 @@ static uint32_t too_large(struct tries *y, uint32_t t)
 	return mode;
 }
 
+/* a mode that fits, or one with the same bits that takes fewer cycles, unless it was asked for */
+static uint32_t cheapest(struct tries *y, uint32_t t, uint32_t mode)
+{
+	const struct wse_model_family *f = y->m->family;
+	uint64_t least = y->cycles;
+	uint32_t best = mode;
+
+	if (mode < f->last || y->m->mode >= f->last)
+		return mode;
+	while (++mode < f->last + f->alike)
+		if (!try_mode(y, t, mode) && y->cycles < least) {
+			least = y->cycles;
+			best = mode;
+		}
+	return best;
+}
+
 /* 0: t tokens a core fit; -E2BIG: they do in no mode; else they do not go */
 static int try_tokens(struct tries *y, uint32_t t)
 {
@@ -159,7 +185,7 @@ static int try_tokens(struct tries *y, uint32_t t)
 		if (r != -EINVAL || ret != -E2BIG)
 			ret = r;
 		if (r != -EINVAL)
-			y->mode[t] = least ? least : mode;
+			y->mode[t] = least ? least : r ? mode : cheapest(y, t, mode);
 		if (least || r != -E2BIG)
 			break;
 	}
@@ -557,6 +583,11 @@ void wse_plan_print(const struct wse_plan *p, const struct wse_model *m, const c
 		 wse_kind_name(g->ops[peak].kind), peak, text);
 	wse_logf(log, i, "streamed         %" PRIu64 " bytes in, %" PRIu64 " out, a micro-batch",
 		 p->streamed_in, p->streamed_out);
+	if (g->every)
+		wse_logf(log, i,
+			 "kept             the input of one of %u blocks; those between are made "
+			 "again from it",
+			 g->every);
 	if (p->spilled)
 		wse_logf(log, i,
 			 "spilled          %u %s: %" PRIu64 " bytes a token to the host and as "

@@ -188,6 +188,7 @@ static void same_bits(const struct form *f)
 		{"sim:func,rows=2,cols=4", 3, {0}, 0},
 		{"sim:func,rows=2,cols=4", 1, {"model.recompute=ffn"}, 1},
 		{"sim:func,rows=2,cols=4", 2, {"model.recompute=block"}, 1},
+		{"sim:func,rows=2,cols=4", 1, {"model.recompute=nth_block"}, 1},
 		{"sim:func,rows=2,cols=4", 1, {"model.recompute=spill"}, 1},
 	};
 	const struct run one = {"sim:func,rows=2,cols=4", 1, {0}, 0};
