@@ -82,23 +82,31 @@ static int open_session(struct wse_session *s, const char *uri, uint32_t n, cons
 	return bench_session(s, uri, n, sets, nsets, 0, 0);
 }
 
-/* one micro-batch on the RTL; its cycles are the same every time, so each width runs once */
-static int rtl_step(uint32_t hidden, struct wse_exec_cost *cost, struct bench_measure *m)
+/* the blocks' matrices, a quarter of their weights there */
+static const char sparse[] = "sparsity={sparsity: 0.75}";
+
+/*
+ * one micro-batch on the RTL; its cycles are the same every time, so the last one that ran does not
+ * run again; more: a set more, or NULL
+ */
+static int rtl_step(uint32_t hidden, const char *more, struct wse_exec_cost *cost,
+		    struct bench_measure *m)
 {
 	static struct {
 		uint32_t hidden;
+		const char *more;
 		struct wse_exec_cost cost;
 		double macs, planned;
 	} last;
 	char set[40];
-	const char *sets[] = {set};
+	const char *sets[] = {set, more};
 	struct wse_session s;
 	struct wse_step_result r;
 	int ret = 0;
 
 	snprintf(set, sizeof(set), "model.hidden_size=%u", hidden);
-	if (last.hidden != hidden) {
-		ret = open_session(&s, "sim:rtl,rows=4,cols=4", 1, sets, 1);
+	if (last.hidden != hidden || last.more != more) {
+		ret = open_session(&s, "sim:rtl,rows=4,cols=4", 1, sets, more ? 2 : 1);
 		if (ret)
 			return ret;
 		ret = wse_session_compute(&s, &r);
@@ -106,6 +114,7 @@ static int rtl_step(uint32_t hidden, struct wse_exec_cost *cost, struct bench_me
 		last.macs = 3.0 * (double)s.cfg.model.family->macs(&s.cfg.model) * s.plan.tokens;
 		last.planned = (double)s.plan.cycles;
 		last.hidden = ret ? 0 : hidden;
+		last.more = more;
 		wse_session_close(&s);
 	}
 	*cost = last.cost;
@@ -120,7 +129,7 @@ static int rtl_step(uint32_t hidden, struct wse_exec_cost *cost, struct bench_me
 static int step_cycles(struct bench_measure *m)
 {
 	struct wse_exec_cost c;
-	int ret = rtl_step(64, &c, m);
+	int ret = rtl_step(64, NULL, &c, m);
 
 	if (!ret)
 		m->value = c.cycles;
@@ -130,7 +139,7 @@ static int step_cycles(struct bench_measure *m)
 static int utilisation(struct bench_measure *m)
 {
 	struct wse_exec_cost c;
-	int ret = rtl_step(256, &c, m);
+	int ret = rtl_step(256, NULL, &c, m);
 
 	if (!ret)
 		m->value = (double)c.count[WSE_CNT_MAC] / (c.cycles * LANES);
@@ -141,7 +150,21 @@ static int useful(struct bench_measure *m)
 {
 	struct wse_exec_cost c;
 
-	return rtl_step(256, &c, m);
+	return rtl_step(256, NULL, &c, m);
+}
+
+static int sparse_step(struct bench_measure *m)
+{
+	struct bench_measure of_dense = {0};
+	struct wse_exec_cost dense, c;
+	int ret = rtl_step(256, NULL, &dense, &of_dense);
+
+	ret = ret ? ret : rtl_step(256, sparse, &c, m);
+	if (!ret) {
+		bench_count(m, "dense_cycles", "cycles", dense.cycles);
+		m->value = c.cycles / dense.cycles;
+	}
+	return ret;
 }
 
 /* nanoGPT's recipe: both in one run, so that they share the machine's mood */
@@ -246,6 +269,9 @@ const struct bench bench_gpt[] = {
 	 utilisation, 0},
 	{"gpt_useful", "of lanes", "the same micro-batch: 3 x the forward's multiply-adds", useful,
 	 0},
+	{"gpt_sparse_step", "x",
+	 "the same with a quarter of the blocks' weights there: cycles over those of all weights",
+	 sparse_step, 1},
 	{"gpt_tokens_vs_reference", "x",
 	 "nanoGPT's recipe: twin against fp32 OpenBLAS, two threads each", tokens_vs_reference, 0},
 	{"memx_file_vs_ram", "x",
