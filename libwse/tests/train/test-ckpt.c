@@ -341,7 +341,7 @@ static void progress(void)
 	struct wse_st_tensor ts[2] = {{"a", 1, {FLOATS}, FLOATS, data, 0},
 				      {"b", 1, {3}, 3, data, 0}};
 	struct told t = {0};
-	const struct wse_st_progress p = {tell, &t};
+	const struct wse_st_progress p = {.wrote = tell, .ctx = &t};
 	struct wse_st st = {.ntensors = 2, .tensors = ts, .progress = &p};
 	int ret = data ? wse_st_write(in_dir("long"), &st) : -ENOMEM;
 

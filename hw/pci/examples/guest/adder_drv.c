@@ -55,8 +55,8 @@ static int adder_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 
 static const struct pci_device_id adder_ids[] = {{PCI_DEVICE(0x1234, 0xadd1)}, {}};
 MODULE_DEVICE_TABLE(pci, adder_ids);
-static struct pci_driver adder_driver = {.name = "adder", .id_table = adder_ids,
-					 .probe = adder_probe};
+static struct pci_driver adder_driver = {
+	.name = "adder", .id_table = adder_ids, .probe = adder_probe};
 module_pci_driver(adder_driver);
 MODULE_DESCRIPTION("driver of a PCI device in a process");
 MODULE_LICENSE("Dual MIT/GPL");
