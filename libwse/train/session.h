@@ -110,6 +110,14 @@ void wse_session_batch(const struct wse_session *s, uint64_t step, char *text);
 int wse_session_param_norm(struct wse_session *s, double *norm);
 /* between the two: -ERANGE when a gradient is not finite; commit would say so */
 int wse_session_check_grads(struct wse_session *s);
+/* -EINVAL: it has no optimizer state; -ESTALE: a load that ended half way left torn weights */
+int wse_session_check_trains(const struct wse_session *s);
+int wse_session_check_whole(const struct wse_session *s);
+/*
+ * The gradients of what the host gathered. Once a step, and not before it is needed: until then
+ * s->io.sums is what the devices made, which a replay compares.
+ */
+int wse_session_scatter(struct wse_session *s);
 
 /*
  * Can training go on from here? A forward of the next step, -ERANGE when it is not finite; what a
