@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* SwarmX: a worker thread per device, one step at a time, repeated when a device is lost. */
-#include "swarmx.h"
+#include "swarmx_inside.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,347 +9,9 @@
 
 #include "base/error.h"
 
-enum { ASK_NOTHING, ASK_BEGIN, ASK_DONE };
-
-/* a call of the host's, where the thread that is in start() or wait() makes it */
-struct ask {
-	int what, ret;
-	uint32_t index;
-	float *parked;
-	struct wse_rows *rows;
-};
-
-struct worker {
-	struct wse_swarm *s;
-	struct wse_exec *exec;
-	pthread_t thread;
-	uint32_t id;
-	int alive;
-	uint64_t begun, done; /* generations of work */
-	uint32_t first, n;    /* micro-batches of this generation */
-	size_t lent;	      /* bytes of gradients that it makes */
-	struct wse_shared_buf
-		*parked[WSE_EXEC_AHEAD]; /* by index: until the host has added to it */
-	struct wse_failure failure;	 /* of this generation, err 0: none */
-	struct ask ask;			 /* what ASK_NOTHING: none waits */
-	int served;			 /* a begin of this generation was called */
-	struct wse_rows *rows;		 /* [nrows] of the micro-batch that is done */
-};
-
-struct pool_buf {
-	struct wse_shared_buf buf; /* first: a pool's buffer is one of these */
-	struct pool_buf *next;
-};
-
-struct wse_swarm {
-	struct worker w[WSE_SWARM_MAX];
-	uint32_t n;
-	struct wse_exec_cfg log;
-	pthread_mutex_t lock, pool_lock;
-	pthread_cond_t cond;
-	int stop, failed;
-	int in_flight;
-	struct wse_swarm_step step;
-	struct wse_reduce *reduce; /* [nreduce]: one a unit */
-	uint32_t nreduce;
-	/*
-	 * of several ranks, [nunits]: the order in which units are complete; leaves that are in;
-	 * shared
-	 */
-	uint32_t *order, *in;
-	unsigned char *shared;
-	struct wse_row_sum *rows; /* [nrows] */
-	uint32_t nrows;
-	struct pool_buf *bufs;
-	int waiting;	   /* no unit of this step was ready yet */
-	double ended, gap; /* when the last device was done with the last backward pass; 0: none */
-	struct wse_grad_file *file; /* NULL: gradients are in memory */
-	const unsigned char *stays;
-	struct wse_bank bank;	/* with a file */
-	struct wse_spans spans; /* sums of gradients */
-};
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* the first unit of a step is there */
-static void begun(struct wse_swarm *s)
-{
-	pthread_mutex_lock(&s->lock);
-	if (s->waiting && s->ended > 0.0)
-		s->gap = now() - s->ended;
-	if (s->waiting)
-		s->ended = 0.0;
-	__atomic_store_n(&s->waiting, 0, __ATOMIC_RELAXED);
-	pthread_mutex_unlock(&s->lock);
-}
-
 double wse_swarm_gap(const struct wse_swarm *s)
 {
 	return s->gap;
-}
-
-static int step_failed(struct wse_swarm *s)
-{
-	return __atomic_load_n(&s->failed, __ATOMIC_RELAXED);
-}
-
-static int unit_ready(void *ctx, uint32_t unit)
-{
-	struct wse_swarm *s = ((struct worker *)ctx)->s;
-
-	int ret = 0;
-
-	if (step_failed(s))
-		return -ECANCELED;
-	if (s->step.unit_ready)
-		ret = s->step.unit_ready(s->step.ready_ctx, unit);
-	if (!ret && __atomic_load_n(&s->waiting, __ATOMIC_RELAXED))
-		begun(s);
-	return ret;
-}
-
-static int unit_take(void *ctx, uint32_t unit, int wait)
-{
-	struct wse_swarm *s = ((struct worker *)ctx)->s;
-
-	if (step_failed(s))
-		return -ECANCELED;
-	return s->step.unit_take(s->step.ready_ctx, unit, wait);
-}
-
-static void unit_done(void *ctx, uint32_t unit)
-{
-	struct wse_swarm *s = ((struct worker *)ctx)->s;
-
-	s->step.unit_done(s->step.ready_ctx, unit);
-}
-
-static size_t grad_bytes(const struct wse_swarm *s, uint32_t unit)
-{
-	return s->reduce[unit].count * sizeof(float);
-}
-
-static int grad_room(void *ctx, uint32_t unit)
-{
-	struct worker *w = ctx;
-	struct wse_swarm *s = w->s;
-
-	return !s->file || unit >= s->nreduce || !w->lent ||
-	       w->lent + grad_bytes(s, unit) <= WSE_SWARM_AT_A_TIME;
-}
-
-static int grad_get(void *ctx, uint32_t index, uint32_t unit, struct wse_shared_buf **buf)
-{
-	struct worker *w = ctx;
-	struct wse_swarm *s = w->s;
-
-	if (step_failed(s))
-		return -ECANCELED;
-	if (unit >= s->nreduce || index >= s->step.n)
-		return -EINVAL;
-	w->lent += grad_bytes(s, unit);
-	return wse_reduce_get(&s->reduce[unit], buf);
-}
-
-/*
- * a leaf of a unit; of one that was shared, which a repeated step makes again, there is a sum
- * already
- */
-static int add_leaf(struct wse_swarm *s, uint32_t unit, uint32_t index, struct wse_shared_buf *buf)
-{
-	int ret;
-
-	if (!s->step.share_unit)
-		return wse_reduce_put(&s->reduce[unit], index, buf);
-	if (s->shared[unit])
-		return wse_reduce_drop(&s->reduce[unit], buf);
-	ret = wse_reduce_put(&s->reduce[unit], index, buf);
-	if (ret)
-		return ret;
-	pthread_mutex_lock(&s->lock);
-	if (++s->in[unit] == s->step.end - s->step.first)
-		pthread_cond_broadcast(&s->cond);
-	pthread_mutex_unlock(&s->lock);
-	return 0;
-}
-
-static int put_leaf(struct worker *w, uint32_t unit, uint32_t index, struct wse_shared_buf *buf)
-{
-	uint64_t begin = wse_spans_now(&w->s->spans);
-	int ret = add_leaf(w->s, unit, index, buf);
-
-	wse_spans_end(&w->s->spans, w->id, unit, begin);
-	return ret;
-}
-
-static int grad_put(void *ctx, uint32_t index, uint32_t unit, struct wse_shared_buf *buf)
-{
-	struct worker *w = ctx;
-	struct wse_swarm *s = w->s;
-
-	if (unit >= s->nreduce)
-		return -EINVAL;
-	w->lent -= grad_bytes(s, unit);
-	if (s->step.host && unit == s->step.host->parked) {
-		w->parked[index % WSE_EXEC_AHEAD] = buf;
-		return 0;
-	}
-	return put_leaf(w, unit, index, buf);
-}
-
-static int call_host(struct worker *w, const struct ask *a)
-{
-	const struct wse_swarm_host *h = w->s->step.host;
-
-	return a->what == ASK_BEGIN ? h->begin(h->ctx, w->id, a->index)
-				    : h->done(h->ctx, a->index, a->parked, a->rows);
-}
-
-static int ask_host(struct worker *w, struct ask a)
-{
-	struct wse_swarm *s = w->s;
-
-	if (!s->step.host->by_caller)
-		return call_host(w, &a);
-	pthread_mutex_lock(&s->lock);
-	w->ask = a;
-	pthread_cond_broadcast(&s->cond);
-	while (w->ask.what)
-		pthread_cond_wait(&s->cond, &s->lock);
-	a.ret = w->ask.ret;
-	pthread_mutex_unlock(&s->lock);
-	return a.ret;
-}
-
-/* locked, in the thread of start() or wait(): makes a call that a device waits for, or waits */
-static void serve_or_wait(struct wse_swarm *s)
-{
-	for (uint32_t d = 0; d < s->n; d++) {
-		struct worker *w = &s->w[d];
-		int ret;
-
-		if (!w->ask.what)
-			continue;
-		pthread_mutex_unlock(&s->lock);
-		ret = call_host(w, &w->ask);
-		pthread_mutex_lock(&s->lock);
-		w->served |= w->ask.what == ASK_BEGIN;
-		w->ask.ret = ret;
-		w->ask.what = ASK_NOTHING;
-		pthread_cond_broadcast(&s->cond);
-		return;
-	}
-	pthread_cond_wait(&s->cond, &s->lock);
-}
-
-/* the devices have what they begin with: the thread may do other things before it is in wait() */
-static void serve_first(struct wse_swarm *s)
-{
-	pthread_mutex_lock(&s->lock);
-	for (uint32_t d = 0; d < s->n; d++) {
-		const struct worker *w = &s->w[d];
-
-		while (w->n && !w->served && w->begun != w->done)
-			serve_or_wait(s);
-	}
-	pthread_mutex_unlock(&s->lock);
-}
-
-static int begin(void *ctx, uint32_t index)
-{
-	struct worker *w = ctx;
-	const struct wse_swarm_host *h = w->s->step.host;
-
-	if (step_failed(w->s))
-		return -ECANCELED;
-	w->parked[index % WSE_EXEC_AHEAD] = NULL;
-	return h ? ask_host(w, (struct ask){.what = ASK_BEGIN, .index = index}) : 0;
-}
-
-/* the host's part of the gradients, and then they are leaves */
-static int done(void *ctx, uint32_t index)
-{
-	struct worker *w = ctx;
-	struct wse_swarm *s = w->s;
-	const struct wse_swarm_host *h = s->step.host;
-	struct wse_shared_buf *buf = w->parked[index % WSE_EXEC_AHEAD];
-	int backward = h && s->step.jobs[index].backward, ret;
-
-	if (!h)
-		return 0;
-	if (backward && h->parked != WSE_NO_UNIT && !buf)
-		return -EPROTO; /* an executor that kept it */
-	ret = ask_host(w, (struct ask){.what = ASK_DONE,
-				       .index = index,
-				       .parked = buf ? buf->ptr : NULL,
-				       .rows = backward && h->nrows ? w->rows : NULL});
-	for (uint32_t i = 0; i < h->nrows; i++) {
-		if (ret || !backward)
-			wse_rows_fini(&w->rows[i]);
-		else
-			ret = wse_row_sum_put(&s->rows[i], index, &w->rows[i]);
-	}
-	w->parked[index % WSE_EXEC_AHEAD] = NULL;
-	if (!ret && buf)
-		ret = put_leaf(w, h->parked, index, buf);
-	return ret;
-}
-
-static const struct wse_micro_ops swarm_ops = {
-	.unit_ready = unit_ready,
-	.grad_get = grad_get,
-	.grad_put = grad_put,
-	.grad_room = grad_room,
-	.begin = begin,
-	.done = done,
-};
-/* images come and go */
-static const struct wse_micro_ops taking_ops = {
-	.unit_take = unit_take,
-	.unit_done = unit_done,
-	.grad_get = grad_get,
-	.grad_put = grad_put,
-	.grad_room = grad_room,
-	.begin = begin,
-	.done = done,
-};
-
-static void *worker(void *arg)
-{
-	struct worker *w = arg;
-	struct wse_swarm *s = w->s;
-
-	pthread_mutex_lock(&s->lock);
-	for (;;) {
-		unsigned int before = wse_failures();
-		int ret = 0;
-
-		while (!s->stop && w->begun == w->done)
-			pthread_cond_wait(&s->cond, &s->lock);
-		if (s->stop)
-			break;
-		pthread_mutex_unlock(&s->lock);
-		if (w->n)
-			ret = w->exec->ops->run(w->exec, s->step.jobs + w->first, w->n,
-						s->step.unit_take ? &taking_ops : &swarm_ops, w);
-		pthread_mutex_lock(&s->lock);
-		wse_fail_since(before, ret, "%s", strerror(-ret));
-		wse_failure_keep(&w->failure, ret);
-		if (ret)
-			__atomic_store_n(&s->failed, 1, __ATOMIC_RELAXED);
-		w->done = w->begun;
-		if (w->n && s->step.jobs[w->first].backward)
-			s->ended = now();
-		pthread_cond_broadcast(&s->cond);
-	}
-	pthread_mutex_unlock(&s->lock);
-	return NULL;
 }
 
 int wse_swarm_open(struct wse_exec **execs, uint32_t n, const struct wse_exec_cfg *log,
@@ -374,7 +36,7 @@ int wse_swarm_open(struct wse_exec **execs, uint32_t n, const struct wse_exec_cf
 
 		*w = (struct worker){.s = s, .exec = execs[i], .id = i, .alive = 1};
 		execs[i]->id = i;
-		ret = -pthread_create(&w->thread, NULL, worker, w);
+		ret = -pthread_create(&w->thread, NULL, wse_worker_main, w);
 		if (!ret)
 			s->n++;
 	}
@@ -725,7 +387,7 @@ int wse_swarm_start(struct wse_swarm *s, const struct wse_swarm_step *step)
 		s->ended = 0.0;
 	hand_out(s);
 	if (step->host && step->host->by_caller)
-		serve_first(s);
+		wse_worker_serve_first(s);
 	return 0;
 }
 
@@ -739,7 +401,7 @@ static const struct wse_failure *collect(struct wse_swarm *s)
 	pthread_mutex_lock(&s->lock);
 	for (uint32_t d = 0; d < s->n; d++)
 		while (s->w[d].begun != s->w[d].done)
-			serve_or_wait(s);
+			wse_worker_serve(s);
 	/* only now, when no worker looks at it any more */
 	for (uint32_t d = 0; d < s->n; d++) {
 		struct worker *w = &s->w[d];
@@ -769,7 +431,7 @@ static int complete(struct wse_swarm *s)
 			 (unsigned long long)s->step.step, wse_swarm_alive(s));
 		hand_out(s);
 	}
-	return step_failed(s) ? -ECANCELED : 0;
+	return wse_swarm_failed(s) ? -ECANCELED : 0;
 }
 
 static int all_done(const struct wse_swarm *s)
@@ -787,7 +449,7 @@ static int wait_unit(struct wse_swarm *s, uint32_t unit)
 
 	pthread_mutex_lock(&s->lock);
 	while (s->in[unit] < s->step.end - s->step.first && !all_done(s))
-		serve_or_wait(s);
+		wse_worker_serve(s);
 	in = s->in[unit] == s->step.end - s->step.first;
 	pthread_mutex_unlock(&s->lock);
 	return in;
