@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A device's thread: what an executor asks for while it runs micro-batches, and what it hands over. */
+/* A device's thread: what an executor asks for while it runs micro-batches, what it hands over. */
 #include "swarmx_inside.h"
 
 #include <errno.h>
