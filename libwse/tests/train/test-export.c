@@ -318,6 +318,8 @@ static void *one_rank(void *arg)
 	snprintf(run.cfg.model_dir, sizeof(run.cfg.model_dir), "%s/%s", dir, j->name);
 	if (!me->ret && me->ranks > 1)
 		me->ret = wse_hosts_open(me->link, &run.hosts);
+	else
+		me->link->ops->close(me->link);
 	me->ret = me->ret ? me->ret : wse_run(&run, &ops, me->rank ? &res : &j->res);
 	snprintf(me->why, sizeof(me->why), "%s", wse_error());
 	return NULL;

@@ -107,6 +107,8 @@ static void *one_rank(void *arg)
 	snprintf(list, sizeof(list), "val_dataloader=%s",
 		 j->odd && (int)me->rank == j->odd_rank ? j->odd : j->list);
 	j->w[me->rank].link = me->ranks > 1 ? me->link : NULL;
+	if (me->ranks == 1)
+		me->link->ops->close(me->link);
 	me->ret = go(j->name, four, j->devices, sets, 5 + !!j->also, j->resume, &j->w[me->rank],
 		     &j->res[me->rank]);
 	snprintf(me->why, sizeof(me->why), "%s", wse_error());
@@ -355,6 +357,8 @@ static void *ask(void *arg)
 
 	if (me->ranks > 1)
 		me->ret = wse_hosts_open(me->link, &run.hosts);
+	else
+		me->link->ops->close(me->link);
 	me->ret = me->ret ? me->ret : wse_run(&run, &ops, me->rank ? &res : &a->res);
 	snprintf(me->why, sizeof(me->why), "%s", wse_error());
 	return NULL;
