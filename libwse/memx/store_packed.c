@@ -135,7 +135,7 @@ static int packed_put(struct wse_store *base, uint32_t piece, int dirty)
 		return s->dense->ops->put(s->dense, piece, dirty);
 	for (uint32_t i = 0; i < s->arrays && dirty && !ret; i++)
 		ret = pack(&s->part[piece][i], s->pieces->p[piece].count, s->scratch[i]);
-	if (ret) /* what was there is lost: whoever reads it next gets zeros, after the error */
+	if (ret) /* what was there is lost: the next reader gets zeros, after the error */
 		for (uint32_t i = 0; i < s->arrays; i++) {
 			struct part *p = &s->part[piece][i];
 

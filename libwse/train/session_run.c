@@ -56,7 +56,7 @@ static int begin_jobs(struct wse_session *s, uint32_t n, uint64_t *begin)
 	int ret = wse_session_check_whole(s);
 
 	*begin = wse_profile_now(s->profile);
-	if (!ret && s->cfg.forward) /* images and inputs are there before anybody waits for them */
+	if (!ret && s->cfg.forward) /* images and inputs are there before a device waits for them */
 		ret = wse_memx_finish(s->memx);
 	if (!ret && s->ranks)
 		ret = wse_ranks_deal(s, &step);

@@ -202,7 +202,7 @@ static void bloom(void)
 
 /* ---- a kill, a full disk, other files ---- */
 
-/* exports of two states in turns, for ever: the parent ends it */
+/* exports of two states in turns, until the parent ends it */
 static void export_on(const char *folder)
 {
 	uint32_t files;
