@@ -56,15 +56,42 @@ int wse_uri_number(const char *uri, const char *key, uint32_t fallback, uint32_t
 	return 0;
 }
 
-int wse_exec_open(const char *uri, const struct wse_exec_cfg *cfg, struct wse_exec **exec)
+/* 1: the oracle's, 0: a wafer's; -EINVAL: none of both */
+static int is_oracle(const char *uri)
 {
-	*exec = NULL;
 	if (!strncmp(uri, "oracle:", 7))
-		return wse_oracle_open(uri, cfg, exec);
+		return 1;
 	if (strncmp(uri, "accel:", 6) && strncmp(uri, "sim:", 4))
 		return wse_fail(-EINVAL,
 				"\"%s\" is no device; accepted: accel:N, "
 				"sim:rtl,rows=R,cols=C, sim:func,rows=R,cols=C",
 				uri);
-	return wse_exec_open_wafer(uri, cfg, exec);
+	return 0;
+}
+
+int wse_exec_open(const char *uri, const struct wse_exec_cfg *cfg, struct wse_exec **exec)
+{
+	int ret = is_oracle(uri);
+
+	*exec = NULL;
+	if (ret < 0)
+		return ret;
+	return ret ? wse_oracle_open(uri, cfg, exec) : wse_exec_open_wafer(uri, cfg, exec);
+}
+
+int wse_exec_info(const char *uri, struct wse_exec_info *info)
+{
+	struct wse_exec *e;
+	int ret = is_oracle(uri);
+
+	if (ret < 0)
+		return ret;
+	if (!ret)
+		return wse_exec_wafer_info(uri, info);
+	ret = wse_oracle_open(uri, NULL, &e);
+	if (ret)
+		return ret;
+	e->ops->info(e, info);
+	e->ops->close(e);
+	return 0;
 }

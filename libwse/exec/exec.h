@@ -162,6 +162,12 @@ struct wse_exec_cfg {
  */
 int wse_exec_open(const char *uri, const struct wse_exec_cfg *cfg, struct wse_exec **exec);
 int wse_exec_open_wafer(const char *uri, const struct wse_exec_cfg *cfg, struct wse_exec **exec);
+/*
+ * As the executor's info(), of a device that need not be free: no context is leased, so a tile's
+ * memory is not cleared. Errors as wse_exec_open()'s.
+ */
+int wse_exec_info(const char *uri, struct wse_exec_info *info);
+int wse_exec_wafer_info(const char *uri, struct wse_exec_info *info);
 
 /* "name,key=value,...": the number of `key`, or `fallback`; -EINVAL when it is not positive */
 int wse_uri_number(const char *uri, const char *key, uint32_t fallback, uint32_t *value);

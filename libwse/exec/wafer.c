@@ -85,10 +85,8 @@ static int has_linear(const struct wafer *w)
 	return wse_linear_streams && w->info.features & WSE_FEATURES_LINEAR_MASK;
 }
 
-static void wafer_info(struct wse_exec *e, struct wse_exec_info *info)
+static void info_of(const struct wafer *w, struct wse_exec_info *info)
 {
-	struct wafer *w = (struct wafer *)e;
-
 	memset(info, 0, sizeof(*info));
 	snprintf(info->name, sizeof(info->name), "%.40s %ux%u", wse_device_uri(w->dev),
 		 w->info.rows, w->info.cols);
@@ -99,6 +97,11 @@ static void wafer_info(struct wse_exec *e, struct wse_exec_info *info)
 				       .group = (w->info.features & WSE_FEATURES_GROUP_MASK) >>
 						WSE_FEATURES_GROUP_SHIFT,
 				       .no_linear = !has_linear(w)};
+}
+
+static void wafer_info(struct wse_exec *e, struct wse_exec_info *info)
+{
+	info_of((struct wafer *)e, info);
 }
 
 /* ---- programs ---- */
@@ -704,5 +707,17 @@ int wse_exec_open_wafer(const char *uri, const struct wse_exec_cfg *cfg, struct 
 	return 0;
 out:
 	wafer_close(&w->base);
+	return ret;
+}
+
+int wse_exec_wafer_info(const char *uri, struct wse_exec_info *info)
+{
+	struct wafer w = {0};
+	int ret = wse_device_open(uri, &w.dev);
+
+	ret = ret ? ret : wse_device_info(w.dev, &w.info);
+	if (!ret)
+		info_of(&w, info);
+	wse_device_close(w.dev);
 	return ret;
 }

@@ -267,7 +267,7 @@ static uint32_t size_at(const struct wse_value *v, uint32_t op)
 	return op == v->first ? room(v) : v->bytes;
 }
 
-uint32_t wse_graph_peak(const struct wse_graph *g)
+uint32_t wse_graph_peak(const struct wse_graph *g, uint64_t *live)
 {
 	int64_t *more = calloc(g->nops + 2ul, sizeof(*more)); /* than at the operation before */
 	int64_t sum = 0, best = 0;
@@ -288,6 +288,8 @@ uint32_t wse_graph_peak(const struct wse_graph *g)
 		}
 	}
 	free(more);
+	if (live)
+		*live = (uint64_t)best;
 	return peak;
 }
 
@@ -322,13 +324,13 @@ void wse_graph_bytes(const struct wse_graph *g, uint32_t op, char *text, size_t 
 					kind[k].bytes, kind[k].what);
 }
 
-int wse_graph_place(struct wse_graph *g)
+/* one after the other; 0 also where none of them fits: g->total says so */
+static int place_in_orders(struct wse_graph *g)
 {
 	static int (*const orders[])(const void *, const void *) = {by_birth, by_size, by_life};
 	struct wse_value **order = calloc(g->nvalues + 1, sizeof(struct wse_value *));
 	uint32_t best = 0, least = UINT32_MAX, n = sizeof(orders) / sizeof(*orders);
 	struct tree tree;
-	char bytes[300];
 	int ret = tree_init(&tree, g->nops);
 
 	if (!order)
@@ -347,11 +349,27 @@ int wse_graph_place(struct wse_graph *g)
 		ret = place_all(g, &tree, order, orders[best]);
 	free(order);
 	tree_fini(&tree);
+	return ret;
+}
+
+int wse_graph_place(struct wse_graph *g)
+{
+	char bytes[300];
+	uint64_t live;
+	uint32_t peak = wse_graph_peak(g, &live);
+	int ret = 0;
+
+	/* most graphs that the planner tries hold more at one operation than a core has */
+	live += g->base + WSE_GRAPH_TOP;
+	if (live > g->tile.sram)
+		g->total = live < UINT32_MAX ? (uint32_t)live : UINT32_MAX;
+	else
+		ret = place_in_orders(g);
 	if (ret)
 		return wse_fail(ret, "no memory for the places of %u values", g->nvalues);
 	if (g->total <= g->tile.sram)
 		return 0;
-	wse_graph_bytes(g, wse_graph_peak(g), bytes, sizeof(bytes));
+	wse_graph_bytes(g, peak, bytes, sizeof(bytes));
 	return wse_fail(
 		-E2BIG,
 		"the model does not fit: %u bytes per core (%u fixed; at the peak %.230s) of %u "

@@ -18,7 +18,7 @@ int wse_graph_place(struct wse_graph *g);
  * 512 vectors"
  */
 void wse_graph_bytes(const struct wse_graph *g, uint32_t op, char *text, size_t size);
-/* the operation at which most bytes are taken */
-uint32_t wse_graph_peak(const struct wse_graph *g);
+/* the operation at which most bytes are taken, and how many (live may be NULL) */
+uint32_t wse_graph_peak(const struct wse_graph *g, uint64_t *live);
 
 #endif

@@ -551,7 +551,7 @@ void wse_plan_print(const struct wse_plan *p, const struct wse_model *m, const c
 	const enum wse_log_level i = WSE_LOG_INFO;
 	const struct wse_graph *g = &p->graph;
 	char text[300];
-	uint32_t peak = wse_graph_peak(g), kinds[WSE_OP_KINDS] = {0};
+	uint32_t peak = wse_graph_peak(g, NULL), kinds[WSE_OP_KINDS] = {0};
 	size_t n = 0;
 
 	m->family->describe(m, text, sizeof(text));

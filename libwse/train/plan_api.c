@@ -32,12 +32,11 @@ static int shape_of(const char *uri, struct wse_exec_info *info)
 /* one that is there is asked for its own shape; for one that is not, the URI's has to do */
 static int ask_device(const char *uri, const struct wse_exec_cfg *log, struct wse_exec_info *info)
 {
-	struct wse_exec *e = NULL;
 	struct wse_failure before;
 	int ret;
 
 	wse_failure_keep(&before, 0);
-	ret = wse_exec_open(uri, NULL, &e);
+	ret = wse_exec_info(uri, info);
 	wse_fail_since(before.count, ret, "%.200s: %s", uri, strerror(-ret));
 	if (ret == -EINVAL)
 		return ret;
@@ -46,8 +45,6 @@ static int ask_device(const char *uri, const struct wse_exec_cfg *log, struct ws
 			 wse_error(), info->tile.rows, info->tile.cols);
 		return wse_failure_undo(&before);
 	}
-	e->ops->info(e, info);
-	e->ops->close(e);
 	return 0;
 }
 
