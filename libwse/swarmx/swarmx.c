@@ -328,24 +328,43 @@ static int order_units(struct wse_swarm *s, const struct wse_swarm_step *step)
 	return 0;
 }
 
-uint64_t wse_swarm_grad_bytes(const struct wse_graph *g, uint32_t devices, uint32_t n,
-			      uint32_t parked)
+/* of a device that may have others besides it: sum of all units, most of one */
+static uint64_t at_a_time(uint64_t sum, uint64_t most, int take)
 {
-	uint64_t most = 0, sum = 0, held = 0, ahead = n / devices < WSE_EXEC_AHEAD ? 1 : 0;
+	uint64_t limit = WSE_SWARM_AT_A_TIME;
 
+	if (take && 2 * most < limit)
+		limit = 2 * most;
+	limit = most > limit ? most : limit;
+	return sum < limit ? sum : limit;
+}
+
+/* what units' gradients take, all and the largest; one that is parked is another matter */
+static uint64_t grads_of(const struct wse_graph *g, uint32_t parked, uint64_t *most)
+{
+	uint64_t sum = 0;
+
+	*most = 0;
 	for (uint32_t i = 0; i < g->nunits; i++) {
 		uint64_t bytes = wse_unit_grad_floats(g, &g->units[i]) * sizeof(float);
 
-		if (i == parked) {
-			held = bytes * (WSE_EXEC_AHEAD - ahead);
+		if (i == parked)
 			continue;
-		}
 		sum += bytes;
-		most = bytes > most ? bytes : most;
+		*most = bytes > *most ? bytes : *most;
 	}
-	if (most < WSE_SWARM_AT_A_TIME)
-		most = sum < WSE_SWARM_AT_A_TIME ? sum : WSE_SWARM_AT_A_TIME;
-	return (n < devices ? n : devices) * (most + held);
+	return sum;
+}
+
+uint64_t wse_swarm_grad_bytes(const struct wse_graph *g, uint32_t devices, uint32_t n,
+			      uint32_t parked, int take)
+{
+	uint64_t most, sum = grads_of(g, parked, &most), held = 0;
+
+	if (parked != WSE_NO_UNIT)
+		held = wse_unit_grad_floats(g, &g->units[parked]) * sizeof(float) *
+		       (n / devices < WSE_EXEC_AHEAD ? 1 : WSE_EXEC_AHEAD);
+	return (n < devices ? n : devices) * (at_a_time(sum, most, take) + held);
 }
 
 static uint32_t parked_unit(const struct wse_swarm_host *h)
@@ -376,9 +395,14 @@ int wse_swarm_start(struct wse_swarm *s, const struct wse_swarm_step *step)
 		ret = order_units(s, step);
 	if (ret)
 		return ret;
-	if (s->file)
+	if (s->file) {
+		uint64_t most, sum = grads_of(step->graph, parked_unit(step->host), &most);
+
+		s->at_a_time = at_a_time(sum, most, step->unit_take != NULL);
 		wse_bank_limit(&s->bank, wse_swarm_grad_bytes(step->graph, wse_swarm_alive(s),
-							      step->n, parked_unit(step->host)));
+							      step->n, parked_unit(step->host),
+							      step->unit_take != NULL));
+	}
 	s->step = *step;
 	s->in_flight = 1;
 	s->gap = 0.0;

@@ -44,14 +44,17 @@ int wse_swarm_prepare(struct wse_swarm *s, const struct wse_graph *g);
 void wse_swarm_grad_file(struct wse_swarm *s, struct wse_grad_file *file,
 			 const unsigned char *stays);
 
-/* of gradients a device makes so many bytes at a time, or one */
+/*
+ * of gradients a device makes so many bytes at a time, or one; where images come and go, which are
+ * about as large, those of two units are enough for what it runs and what it runs next
+ */
 #define WSE_SWARM_AT_A_TIME (64u << 20)
 /*
  * bytes of the gradients that are in memory all the same: those that n micro-batches' devices are
- * making, and those of the unit that is parked
+ * making, and those of the unit that is parked; take: images come and go, so units are taken
  */
 uint64_t wse_swarm_grad_bytes(const struct wse_graph *g, uint32_t devices, uint32_t n,
-			      uint32_t parked);
+			      uint32_t parked, int take);
 
 uint32_t wse_swarm_alive(const struct wse_swarm *s);
 /* devices, those that have failed included */

@@ -65,6 +65,7 @@ struct wse_swarm {
 	struct wse_grad_file *file; /* NULL: gradients are in memory */
 	const unsigned char *stays;
 	struct wse_bank bank;	/* with a file */
+	uint64_t at_a_time;	/* bytes of gradients that a device makes, with a file */
 	struct wse_spans spans; /* sums of gradients */
 };
 

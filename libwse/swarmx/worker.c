@@ -52,13 +52,19 @@ static size_t grad_bytes(const struct wse_swarm *s, uint32_t unit)
 	return s->reduce[unit].count * sizeof(float);
 }
 
+/* the host adds to its gradient before that is a leaf: wse_swarm_grad_bytes() has it apart */
+static int is_parked(const struct wse_swarm *s, uint32_t unit)
+{
+	return s->step.host && unit == s->step.host->parked;
+}
+
 static int grad_room(void *ctx, uint32_t unit)
 {
 	struct worker *w = ctx;
 	struct wse_swarm *s = w->s;
 
-	return !s->file || unit >= s->nreduce || !w->lent ||
-	       w->lent + grad_bytes(s, unit) <= WSE_SWARM_AT_A_TIME;
+	return !s->file || unit >= s->nreduce || !w->lent || is_parked(s, unit) ||
+	       w->lent + grad_bytes(s, unit) <= s->at_a_time;
 }
 
 static int grad_get(void *ctx, uint32_t index, uint32_t unit, struct wse_shared_buf **buf)
@@ -70,7 +76,7 @@ static int grad_get(void *ctx, uint32_t index, uint32_t unit, struct wse_shared_
 		return -ECANCELED;
 	if (unit >= s->nreduce || index >= s->step.n)
 		return -EINVAL;
-	w->lent += grad_bytes(s, unit);
+	w->lent += is_parked(s, unit) ? 0 : grad_bytes(s, unit);
 	return wse_reduce_get(&s->reduce[unit], buf);
 }
 
@@ -112,11 +118,11 @@ static int grad_put(void *ctx, uint32_t index, uint32_t unit, struct wse_shared_
 
 	if (unit >= s->nreduce)
 		return -EINVAL;
-	w->lent -= grad_bytes(s, unit);
-	if (s->step.host && unit == s->step.host->parked) {
+	if (is_parked(s, unit)) {
 		w->parked[index % WSE_EXEC_AHEAD] = buf;
 		return 0;
 	}
+	w->lent -= grad_bytes(s, unit);
 	return put_leaf(w, unit, index, buf);
 }
 

@@ -122,17 +122,20 @@ static void grads_in_file(const struct wse_config *cfg, const struct wse_plan *p
 			  uint32_t devices, uint32_t ranks, struct wse_memory *m)
 {
 	const struct wse_graph *g = &plan->graph;
-	uint32_t parts;
+	uint32_t mine = (plan->micro_batches + ranks - 1) / ranks, parts;
+	uint32_t parked = parked_unit(cfg, g, tab);
+	uint64_t rest;
 
 	places(plan->micro_batches, devices, ranks, m, &parts);
-	m->grads_file = wse_swarm_grad_bytes(g, devices, (plan->micro_batches + ranks - 1) / ranks,
-					     parked_unit(cfg, g, tab)) +
-			wse_grad_file_memory(pieces, m->places, &m->grads_disk) +
-			wse_exchange_file_memory(pieces, ranks, parts) +
-			pieces->longest * sizeof(float);
+	rest = wse_grad_file_memory(pieces, m->places, &m->grads_disk) +
+	       wse_exchange_file_memory(pieces, ranks, parts) + pieces->longest * sizeof(float);
 	for (uint32_t i = 0; i < g->nunits && !cfg->model.family->leaf; i++)
 		if (is_input(g, tab, i))
-			m->grads_file += wse_unit_grad_floats(g, &g->units[i]) * sizeof(float);
+			rest += wse_unit_grad_floats(g, &g->units[i]) * sizeof(float);
+	for (uint32_t i = 0; i < pieces->first[0]; i++) /* the host's own */
+		rest += pieces->p[i].count * sizeof(float);
+	m->grads_file = rest + wse_swarm_grad_bytes(g, devices, mine, parked, 0);
+	m->grads_take = rest + wse_swarm_grad_bytes(g, devices, mine, parked, 1);
 }
 
 /* parameters and moments in memory; a sparse run packs those of masked matrices */
@@ -211,10 +214,9 @@ int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, con
 		if (ranks > 1 && !forward && tab.t[pieces.p[i].tensor].flags & WSE_TENSOR_INPUT)
 			m->exchange += pieces.p[i].count * (cfg->model.family->leaf ? 2 : 4);
 		m->grads += pieces.p[i].count * sizeof(float);
-		m->grads_file += pieces.p[i].count * sizeof(float);
 	}
 	if (forward) { /* the images are all there is of the weights: they are in memory */
-		m->grads = m->grads_file = m->grads_disk = m->images_disk = 0;
+		m->grads = m->grads_file = m->grads_take = m->grads_disk = m->images_disk = 0;
 		m->images_file = m->images;
 		m->image_room = 0;
 		m->places = 0;
@@ -246,10 +248,17 @@ int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, con
 	return ret ? wse_fail(ret, "%s", strerror(-ret)) : 0;
 }
 
+/* gradients in memory */
+static uint64_t grads_with(const struct wse_memory *m, enum wse_memory_files files)
+{
+	return files >= WSE_FILES_IMAGES  ? m->grads_take
+	       : files >= WSE_FILES_GRADS ? m->grads_file
+					  : m->grads;
+}
+
 uint64_t wse_memory_sum(const struct wse_memory *m, enum wse_memory_files files)
 {
-	return (files >= WSE_FILES_IMAGES ? m->images_file : m->images) +
-	       (files >= WSE_FILES_GRADS ? m->grads_file : m->grads) +
+	return (files >= WSE_FILES_IMAGES ? m->images_file : m->images) + grads_with(m, files) +
 	       (files >= WSE_FILES_STATE ? m->state_file : m->state) + m->slots + m->cores +
 	       m->exchange + m->rest;
 }
@@ -285,6 +294,6 @@ int wse_memory_file(const struct wse_memory *m, uint64_t limit)
 		(unsigned long long)(limit / mb), (unsigned long long)((sum + mb - 1) / mb),
 		with[best],
 		(unsigned long long)((best >= WSE_FILES_IMAGES ? m->images_file : m->images) / mb),
-		(unsigned long long)((best >= WSE_FILES_GRADS ? m->grads_file : m->grads) / mb),
+		(unsigned long long)(grads_with(m, best) / mb),
 		(unsigned long long)((sum + mb - 1) / mb));
 }

@@ -17,6 +17,7 @@ struct wse_memory {
 	uint64_t image_room;  /* of images_file: units that come and go */
 	uint64_t grads;	     /* gradients in memory */
 	uint64_t grads_file; /* what is left of them in memory when they are in a file */
+	uint64_t grads_take; /* and where images come and go, too */
 	uint64_t grads_disk; /* and in the file */
 	uint32_t places;     /* that a unit's gradient has there */
 	uint64_t state;	     /* parameters and moments in memory */

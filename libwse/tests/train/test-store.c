@@ -342,11 +342,15 @@ static void limits(void)
 				     .images_file = 15000000,
 				     .grads = 70000000,
 				     .grads_file = 30000000,
+				     .grads_take = 25000000,
 				     .state = 120000000,
 				     .state_file = 20000000,
 				     .rest = 10000000};
-	const struct wse_memory small = {
-		.images = 1000000, .grads_file = 1000000, .state = 2000000, .state_file = 3000000};
+	const struct wse_memory small = {.images = 1000000,
+					 .grads_file = 1000000,
+					 .grads_take = 1000000,
+					 .state = 2000000,
+					 .state_file = 3000000};
 
 	ok(!wse_memory_file(&m, 0) && !wse_memory_file(&m, 240000000) &&
 		   wse_memory_file(&m, 239999999) == WSE_FILES_STATE &&
@@ -354,9 +358,9 @@ static void limits(void)
 		   wse_memory_file(&m, 139999999) == WSE_FILES_GRADS &&
 		   wse_memory_file(&m, 100000000) == WSE_FILES_GRADS &&
 		   wse_memory_file(&m, 99999999) == WSE_FILES_IMAGES &&
-		   wse_memory_file(&m, 75000000) == WSE_FILES_IMAGES,
+		   wse_memory_file(&m, 70000000) == WSE_FILES_IMAGES,
 	   "no limit, one that is enough, those that take files");
-	ok(wse_memory_file(&m, 74000000) == -E2BIG && strstr(wse_error(), "choose 75 or more"),
+	ok(wse_memory_file(&m, 69000000) == -E2BIG && strstr(wse_error(), "choose 70 or more"),
 	   "one that is too low: %s", wse_error());
 	ok(wse_memory_file(&small, 2000000) == -E2BIG && strstr(wse_error(), "choose 3 or more"),
 	   "a file would not help: %s", wse_error());
