@@ -13,11 +13,12 @@
 static const char usage[] =
 	"usage: wse-run PROGRAM.elf [options]\n"
 	"Runs a bare-metal RV32IM program, linked to 0x80000000 (`make program SRC=file.c`), on one "
-	"core.\n"
+	"core or all.\n"
 	"It ends when the symbol `tohost` becomes non-zero; the exit status is its low word shifted\n"
 	"right by one.\n"
 	"  --model func|rtl    the twin, or the RTL (default: func)\n"
 	"  --core X,Y          column and row of the core (default: 0,0)\n"
+	"  --all               every core runs the program; that of --core ends the run\n"
 	"  --rows R, --cols C  shape of the tile (default: 2 x 2)\n"
 	"  --max-cycles N      give up after so many device cycles (default: 1000000000)\n"
 	"  --trace FILE        a line for each instruction (default: none)\n"
@@ -68,7 +69,8 @@ int parse_options(int argc, char **argv, struct options *o)
 		{"version", 0, NULL, 'V'},    {"help", 0, NULL, 'h'},
 		{"gdb", 1, NULL, 'g'},	      {"wave", 1, NULL, 'w'},
 		{"replay", 1, NULL, 'r'},     {"heat", 1, NULL, 'H'},
-		{"profile", 1, NULL, 'p'},    {0},
+		{"profile", 1, NULL, 'p'},    {"all", 0, NULL, 'a'},
+		{0},
 	};
 	char why[400];
 	uint64_t n;
@@ -79,6 +81,9 @@ int parse_options(int argc, char **argv, struct options *o)
 		switch (c) {
 		case 'm':
 			o->model = optarg;
+			break;
+		case 'a':
+			o->all = true;
 			break;
 		case 't':
 			o->trace = optarg;

@@ -12,7 +12,7 @@ struct options {
 	const char *program, *model, *trace, *replay, *heat, *profile, *gdb;
 	uint32_t rows, cols, x, y;
 	uint64_t max_cycles;
-	bool waves;
+	bool waves, all; /* all: every core runs the program */
 	struct wse_wave_window wave;
 };
 

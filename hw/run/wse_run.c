@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* wse-run: a bare-metal RV32IM program on one core of a model. See wse-run.1. */
+/* wse-run: a bare-metal RV32IM program on one core of a model, or all. See wse-run.1. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,7 +33,8 @@
 struct run {
 	const struct wse_model_ops *ops;
 	struct wse_model *model;
-	uint32_t core, tohost;
+	uint32_t core, tohost; /* the core whose program ends the run */
+	uint32_t first, end;   /* the cores that run it */
 	uint8_t host[8]; /* the symbol's bytes as stores leave them */
 	uint64_t retired;
 	bool ended;
@@ -141,13 +142,16 @@ static int load(struct run *run, const struct elf32 *elf)
 {
 	uint8_t image[WSE_SRAM_BYTES] = {0};
 	uint32_t at = elf->tohost - WSE_SRAM_BASE;
+	int err = 0;
 
 	for (unsigned int i = 0; i < elf->nsegments; i++)
 		memcpy(image + (elf->segment[i].addr - WSE_SRAM_BASE), elf->segment[i].data,
 		       elf->segment[i].filesz);
 	run->tohost = elf->tohost;
 	memcpy(run->host, image + at, sizeof(run->host));
-	return run->ops->poke(run->model, run->core, WSE_SRAM_BASE, image, sizeof(image));
+	for (uint32_t i = run->first; i < run->end && !err; i++)
+		err = run->ops->poke(run->model, i, WSE_SRAM_BASE, image, sizeof(image));
+	return err;
 }
 
 /* Why a core that did not end stands still; true if it can never proceed. */
@@ -377,7 +381,8 @@ static int start(struct run *run, const struct elf32 *elf)
 
 	err = err ? err : run->ops->trace_retire(run->model, run->core, on_retire, run);
 	err = err ? err : events(run);
-	err = err ? err : run->ops->boot(run->model, run->core, elf->entry);
+	for (uint32_t i = run->first; i < run->end && !err; i++)
+		err = run->ops->boot(run->model, i, elf->entry);
 	if (err)
 		fprintf(stderr, "wse-run: the %s model refuses to load the program\n",
 			run->ops->name);
@@ -454,7 +459,7 @@ static int open_model(struct run *run, const struct options *o)
  */
 static int find_window(const struct run *run, struct options *o, const struct elf32 *elf)
 {
-	struct run before = {.core = run->core};
+	struct run before = {.core = run->core, .first = run->first, .end = run->end};
 	struct wse_core_state st;
 	uint64_t cycles = 0;
 	int err;
@@ -524,6 +529,8 @@ int main(int argc, char **argv)
 		goto out;
 	}
 	run.core = o.y * o.cols + o.x;
+	run.first = o.all ? 0 : run.core;
+	run.end = o.all ? o.rows * o.cols : run.core + 1;
 	if (find_window(&run, &o, &elf) || open_model(&run, &o))
 		goto out;
 	if (!start(&run, &elf) && !wave(&run, &o, true) && (!o.gdb || !meet_debugger(&run, &o)))
