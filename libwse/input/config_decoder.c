@@ -198,7 +198,7 @@ static void read_block(struct sections *s, struct wse_yaml *m, enum wse_decoder 
 uint32_t wse_config_form(struct sections *s, struct wse_yaml *m, enum wse_decoder of,
 			 struct wse_gpt *g)
 {
-	static const char *const norms[] = {"layernorm", "rmsnorm", NULL};
+	static const char *const norms[] = {"layernorm", "rmsnorm", "biasless-layernorm", NULL};
 	static const char *const no[] = {"scale_qk_dot_by_layer_idx", "norm_first_sandwich",
 					 "use_qk_norm", NULL};
 	static const char *const ignored[] = {"attention_softmax_fp32", "attention_kernel",
@@ -206,7 +206,9 @@ uint32_t wse_config_form(struct sections *s, struct wse_yaml *m, enum wse_decode
 	int norm = wse_yaml_peek(m, "norm_type") ? reader_choice(&s->r, m, "norm_type", 0, norms)
 						 : (int)forms[of].norm;
 
-	g->norm = norm == 1 ? WSE_GPT_NORM_RMS : WSE_GPT_NORM_LAYER;
+	g->norm = norm == 1   ? WSE_GPT_NORM_RMS
+		  : norm == 2 ? WSE_GPT_NORM_BIASLESS
+			      : WSE_GPT_NORM_LAYER;
 	read_inner(s, m, g);
 	read_positions(s, m, of, g);
 	read_block(s, m, of, g);

@@ -272,8 +272,9 @@ void wse_config_model(struct sections *s, struct wse_yaml *trainer, struct wse_y
 	 * is they that are named
 	 */
 	static const char *const names[] = {
-		"mlp",	  "gpt2", "gpt3", "gptj",  "gpt_neox",	 "llama",     "mistral", "mixtral",
-		"gemma2", "btlm", "jais", "bloom", "santacoder", "starcoder", "falcon",	 NULL};
+		"mlp",	      "gpt2",	   "gpt3",   "gptj", "gpt_neox", "llama",
+		"mistral",    "mixtral",   "gemma2", "btlm", "jais",	 "bloom",
+		"santacoder", "starcoder", "falcon", "mpt",  NULL};
 	static const enum wse_decoder decoders[] = {
 		0,
 		WSE_DECODER_GPT2,
@@ -290,6 +291,7 @@ void wse_config_model(struct sections *s, struct wse_yaml *trainer, struct wse_y
 		WSE_DECODER_GPT2,
 		WSE_DECODER_GPT2,
 		WSE_DECODER_GPTJ, /* side by side, without biases, few heads of keys */
+		WSE_DECODER_GPT2, /* its files name norm, slopes and biases */
 	};
 	struct wse_yaml *m = reader_map(&s->r, init, "model", 1);
 	/* a config.json says which */

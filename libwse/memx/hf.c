@@ -72,9 +72,18 @@ static const struct family {
 	  {"vocab_size", "word_embeddings.weight", 0},
 	  {"filter_size", "h.0.mlp.dense_h_to_4h.bias", 0}},
 	 {".self_attention.attention_mask"}},
+	{"MPT",
+	 "transformer.",
+	 "blocks.",
+	 "wte.weight",
+	 "lm_head.weight",
+	 {{"hidden_size", "wte.weight", 1},
+	  {"vocab_size", "wte.weight", 0},
+	  {"filter_size", "blocks.0.ffn.up_proj.weight", 0}},
+	 {NULL}},
 };
 
-enum { GPT2, GPTJ, FAMILIES = sizeof(families) / sizeof(*families) };
+enum { GPT2, GPTJ, MPT = 5, FAMILIES = sizeof(families) / sizeof(*families) };
 
 static const char *bare(const struct family *fam, const char *name)
 {
@@ -91,13 +100,17 @@ static int ends_with(const char *name, const char *tail)
 }
 
 /*
- * what files hold besides the parameters: causal masks and angles of old releases, moments of ours
+ * what files hold besides the parameters: causal masks and angles of old releases, slopes, moments
+ * of ours
  */
 static int is_skipped(const struct family *fam, const char *name)
 {
 	int skipped = 0;
 
 	name = bare(fam, name);
+	/* BTLM's and Jais', which follow from the number of heads */
+	if (!strcmp(name, "relative_pe.slopes"))
+		return 1;
 	for (int i = 0; i < 4 && fam->skipped[i]; i++)
 		skipped |= ends_with(name, fam->skipped[i]);
 	return !strncmp(name, "optimizer.", 10) ||
@@ -144,7 +157,7 @@ static uint32_t layers_to(const struct family *fam, const char *name)
 	return *end == '.' && l < UINT32_MAX ? (uint32_t)l + 1 : 0;
 }
 
-/* GPT-2's and GPT-J's differ within the layers */
+/* GPT-2's, GPT-J's and MPT's differ within the layers */
 static const struct family *of_names(const char *(*name)(const void *from, uint32_t i),
 				     const void *from, uint32_t n)
 {
@@ -158,6 +171,8 @@ static const struct family *of_names(const char *(*name)(const void *from, uint3
 				found = &families[k];
 		if (ends_with(s, ".attn.q_proj.weight"))
 			return &families[GPTJ];
+		if (ends_with(s, ".attn.Wqkv.weight"))
+			return &families[MPT];
 	}
 	return found;
 }

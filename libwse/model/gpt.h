@@ -31,7 +31,8 @@ enum {
 /* beside the activations that a program may ask for: that of a gate */
 #define WSE_SILU ((enum wse_activation)4)
 
-enum wse_gpt_norm { WSE_GPT_NORM_LAYER, WSE_GPT_NORM_RMS };
+/* biasless: layer norm, and nothing is added behind its gains (MPT) */
+enum wse_gpt_norm { WSE_GPT_NORM_LAYER, WSE_GPT_NORM_RMS, WSE_GPT_NORM_BIASLESS };
 
 /* attention, then the FFN on its sum; or both read the block's input, through one norm or two */
 enum wse_gpt_block { WSE_GPT_SERIAL, WSE_GPT_PARALLEL_ONE, WSE_GPT_PARALLEL_TWO };

@@ -38,14 +38,22 @@ static const struct names {
 				 "self_attention.dense", "post_attention_layernorm",
 				 "mlp.dense_h_to_4h", "mlp.{dense_gate,dense_h_to_4h}",
 				 "mlp.dense_4h_to_h", 0, 1},
+	[WSE_GPT_NAMES_MPT] = {"transformer.", "wte", "wpe", "blocks", "norm_f", "lm_head",
+			       "norm_1", "attn.Wqkv", "attn.out_proj", "norm_2", "ffn.up_proj",
+			       "ffn.{gate_proj,up_proj}", "ffn.down_proj", 0, 0},
 };
 
 enum wse_gpt_names wse_gpt_names_of(const struct wse_gpt *m)
 {
 	if (m->norm == WSE_GPT_NORM_RMS)
 		return WSE_GPT_NAMES_LLAMA;
-	if (m->alibi && m->embed_norm && m->block == WSE_GPT_SERIAL && !m->gated)
+	if (m->norm == WSE_GPT_NORM_LAYER && m->alibi && m->embed_norm &&
+	    m->block == WSE_GPT_SERIAL && !m->gated)
 		return WSE_GPT_NAMES_BLOOM;
+	if (m->norm == WSE_GPT_NORM_BIASLESS && m->alibi && !m->embed_norm && !m->gated &&
+	    m->block == WSE_GPT_SERIAL && m->no_qkv_bias && m->no_proj_bias && m->no_ffn_bias &&
+	    !m->head_bias)
+		return WSE_GPT_NAMES_MPT;
 	if (m->block == WSE_GPT_PARALLEL_TWO || ((m->rotary || m->alibi) && m->rotary_halves))
 		return WSE_GPT_NAMES_NEOX;
 	return m->block == WSE_GPT_PARALLEL_ONE || m->rotary ? WSE_GPT_NAMES_GPTJ
@@ -299,6 +307,7 @@ void wse_gpt_describe_form(const struct wse_gpt *m, char *text, size_t size)
 		int is;
 		const char *word;
 	} words[] = {{m->norm == WSE_GPT_NORM_RMS, " rms"},
+		     {m->norm == WSE_GPT_NORM_BIASLESS, " biasless"},
 		     {m->gated != 0, " gated"},
 		     {m->learned && m->rotary, " learned"},
 		     {m->alibi != 0, " alibi"},

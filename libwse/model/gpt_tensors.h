@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The parameters of a GPT, under the names that Hugging Face gives its family: GPT-2, GPT-J,
- * GPT-NeoX, LLaMA or BLOOM, whichever the form is. Private to the family.
+ * GPT-NeoX, LLaMA, BLOOM or MPT, whichever the form is. Private to the family.
  */
 #ifndef WSE_MODEL_GPT_TENSORS_H
 #define WSE_MODEL_GPT_TENSORS_H
@@ -13,12 +13,13 @@ enum wse_gpt_names {
 	WSE_GPT_NAMES_GPTJ,
 	WSE_GPT_NAMES_NEOX,
 	WSE_GPT_NAMES_LLAMA,
-	WSE_GPT_NAMES_BLOOM
+	WSE_GPT_NAMES_BLOOM,
+	WSE_GPT_NAMES_MPT
 };
 
 /*
- * RMS norm is LLaMA's, slopes behind a norm of the embeddings BLOOM's, one norm of a parallel block
- * GPT-J's, halves that turn NeoX's
+ * RMS norm is LLaMA's, slopes behind a norm of the embeddings BLOOM's, slopes without a bias
+ * anywhere MPT's, one norm of a parallel block GPT-J's, halves that turn NeoX's
  */
 enum wse_gpt_names wse_gpt_names_of(const struct wse_gpt *m);
 

@@ -18,10 +18,12 @@ int decoder_check(const struct decoder_cfg *c)
 	if ((!c->head_dim && c->hidden % c->heads) || c->heads % kv || c->rotary % 2 ||
 	    c->rotary > decoder_head(c) || (c->alibi && c->rotary))
 		return -EINVAL;
-	if (c->family == DECODER_BTLM && c->rotary)
+	if ((c->family == DECODER_BTLM || c->family == DECODER_MPT) && c->rotary)
 		return -EINVAL;
-	return (c->family == DECODER_NEOX || c->family == DECODER_BTLM) && kv != c->heads ? -EINVAL
-											  : 0;
+	/* whose queries, keys and values are one matrix of three equal parts */
+	if (c->family == DECODER_NEOX || c->family == DECODER_BTLM || c->family == DECODER_MPT)
+		return kv != c->heads ? -EINVAL : 0;
+	return 0;
 }
 
 /* ---- the list, as it is in a file ---- */
@@ -96,6 +98,13 @@ static const struct line btlm[] = {{"transformer.h.#.ln_1.weight", 'H', 0},
 				   {"transformer.h.#.mlp.c_proj.weight", 'H', 'F'},
 				   {"transformer.h.#.mlp.c_proj.bias", 'H', 0},
 				   {NULL, 0, 0}};
+static const struct line mpt[] = {{"transformer.blocks.#.norm_1.weight", 'H', 0},
+				  {"transformer.blocks.#.attn.Wqkv.weight", '3', 'H'},
+				  {"transformer.blocks.#.attn.out_proj.weight", 'H', 'A'},
+				  {"transformer.blocks.#.norm_2.weight", 'H', 0},
+				  {"transformer.blocks.#.ffn.up_proj.weight", 'F', 'H'},
+				  {"transformer.blocks.#.ffn.down_proj.weight", 'H', 'F'},
+				  {NULL, 0, 0}};
 /* before the layers one, behind them the rest; the output layer last */
 static const struct {
 	struct line first, rest[4];
@@ -120,6 +129,9 @@ static const struct {
 			   {"transformer.ln_f.bias", 'H', 0},
 			   {"lm_head.weight", 'V', 'H'}},
 			  btlm},
+	[DECODER_MPT] = {{"transformer.wte.weight", 'V', 'H'},
+			 {{"transformer.norm_f.weight", 'H', 0}, {"lm_head.weight", 'V', 'H'}},
+			 mpt},
 };
 
 /* behind the first one, where there is a norm of the embeddings */
@@ -131,6 +143,7 @@ static const struct line embed_norm[][2] = {
 	[DECODER_LLAMA] = {{"model.word_embeddings_layernorm.weight", 'H', 0}, {NULL, 0, 0}},
 	[DECODER_BTLM] = {{"transformer.word_embeddings_layernorm.weight", 'H', 0},
 			  {"transformer.word_embeddings_layernorm.bias", 'H', 0}},
+	[DECODER_MPT] = {{"transformer.word_embeddings_layernorm.weight", 'H', 0}, {NULL, 0, 0}},
 };
 
 static const struct line *layer_lines(const struct decoder_cfg *c)
@@ -140,7 +153,7 @@ static const struct line *layer_lines(const struct decoder_cfg *c)
 
 static uint32_t embed_lines(const struct decoder_cfg *c)
 {
-	return !c->embed_norm ? 0 : c->family == DECODER_LLAMA ? 1 : 2;
+	return !c->embed_norm ? 0 : embed_norm[c->family][1].name ? 2 : 1;
 }
 
 static uint32_t size_of(const struct decoder_cfg *c, char what)

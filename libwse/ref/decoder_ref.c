@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * GPT-J, GPT-NeoX, LLaMA and BTLM in plain fp32, for a reader and for comparison: every part a pair
- * of forward and backward, one sequence of S tokens after the other, OpenBLAS for the matrix
+ * GPT-J, GPT-NeoX, LLaMA, BTLM and MPT in plain fp32, for a reader and for comparison: every part a
+ * pair of forward and backward, one sequence of S tokens after the other, OpenBLAS for the matrix
  * products and loops for the rest. Arrays are row-major, a row is a token, matrices are [out][in];
  * what a block computes is in the header. Nothing of the trainer's arithmetic is shared with it.
  */
@@ -69,106 +69,66 @@ static float *named(const struct decoder_cfg *c, float *flat, const char *name)
 	return NULL;
 }
 
-/* a block's part, under the layer's prefix */
-static float *part(const struct decoder_cfg *c, float *flat, uint32_t layer, const char *what)
+/* what stands before ".weight" and ".bias": in a layer, behind its number; then outside of them */
+static const struct {
+	const char *layers;
+	const char *n1, *n2, *qkv, *proj, *fc, *fc2;
+	const char *wte, *norm, *head, *embed;
+} stems[] = {
+	[DECODER_GPTJ] = {"transformer.h", "ln_1", "", "attn.q_proj", "attn.out_proj", "mlp.fc_in",
+			  "mlp.fc_out", "transformer.wte", "transformer.ln_f", "lm_head",
+			  "transformer.word_embeddings_layernorm"},
+	[DECODER_NEOX] = {"gpt_neox.layers", "input_layernorm", "post_attention_layernorm",
+			  "attention.query_key_value", "attention.dense", "mlp.dense_h_to_4h",
+			  "mlp.dense_4h_to_h", "gpt_neox.embed_in", "gpt_neox.final_layer_norm",
+			  "embed_out", "gpt_neox.word_embeddings_layernorm"},
+	[DECODER_LLAMA] = {"model.layers", "input_layernorm", "post_attention_layernorm",
+			   "self_attn.q_proj", "self_attn.o_proj", "mlp.gate_proj", "mlp.down_proj",
+			   "model.embed_tokens", "model.norm", "lm_head",
+			   "model.word_embeddings_layernorm"},
+	[DECODER_BTLM] = {"transformer.h", "ln_1", "ln_2", "attn.c_attn", "attn.c_proj",
+			  "mlp.c_fc2", "mlp.c_proj", "transformer.wte", "transformer.ln_f",
+			  "lm_head", "transformer.word_embeddings_layernorm"},
+	[DECODER_MPT] = {"transformer.blocks", "norm_1", "norm_2", "attn.Wqkv", "attn.out_proj",
+			 "ffn.up_proj", "ffn.down_proj", "transformer.wte", "transformer.norm_f",
+			 "lm_head", "transformer.word_embeddings_layernorm"},
+};
+
+/* NULL: the family has none */
+static float *outside(const struct decoder_cfg *c, float *flat, const char *stem, const char *what)
 {
-	static const char *const prefix[] = {"transformer.h", "gpt_neox.layers", "model.layers",
-					     "transformer.h"};
 	char name[64];
 
-	snprintf(name, sizeof(name), "%s.%u.%s", prefix[c->family], layer, what);
+	snprintf(name, sizeof(name), "%s.%s", stem, what);
 	return named(c, flat, name);
 }
 
+static float *part(const struct decoder_cfg *c, float *flat, uint32_t layer, const char *stem,
+		   const char *what)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s.%u.%s.%s", stems[c->family].layers, layer, stem, what);
+	return named(c, flat, name);
+}
+
+/* several matrices of one thing, and their biases, lie behind the first */
 static struct weights weights_of(const struct decoder_cfg *c, float *w, uint32_t l)
 {
-	if (c->family == DECODER_GPTJ)
-		return (struct weights){
-			.n1_g = part(c, w, l, "ln_1.weight"),
-			.n1_b = part(c, w, l, "ln_1.bias"),
-			.qkv = part(c, w, l, "attn.q_proj.weight"),
-			.proj = part(c, w, l, "attn.out_proj.weight"),
-			.fc = part(c, w, l, "mlp.fc_in.weight"),
-			.fc_b = part(c, w, l, "mlp.fc_in.bias"),
-			.fc2 = part(c, w, l, "mlp.fc_out.weight"),
-			.fc2_b = part(c, w, l, "mlp.fc_out.bias"),
-		};
-	if (c->family == DECODER_LLAMA)
-		return (struct weights){
-			.n1_g = part(c, w, l, "input_layernorm.weight"),
-			.n2_g = part(c, w, l, "post_attention_layernorm.weight"),
-			.qkv = part(c, w, l, "self_attn.q_proj.weight"),
-			.proj = part(c, w, l, "self_attn.o_proj.weight"),
-			.fc = part(c, w, l, "mlp.gate_proj.weight"),
-			.fc_b = part(c, w, l, "mlp.gate_proj.bias"),
-			.fc2 = part(c, w, l, "mlp.down_proj.weight"),
-			.fc2_b = part(c, w, l, "mlp.down_proj.bias"),
-		};
-	if (c->family == DECODER_BTLM)
-		return (struct weights){
-			.n1_g = part(c, w, l, "ln_1.weight"),
-			.n1_b = part(c, w, l, "ln_1.bias"),
-			.n2_g = part(c, w, l, "ln_2.weight"),
-			.n2_b = part(c, w, l, "ln_2.bias"),
-			.qkv = part(c, w, l, "attn.c_attn.weight"),
-			.qkv_b = part(c, w, l, "attn.c_attn.bias"),
-			.proj = part(c, w, l, "attn.c_proj.weight"),
-			.proj_b = part(c, w, l, "attn.c_proj.bias"),
-			.fc = part(c, w, l, "mlp.c_fc2.weight"),
-			.fc_b = part(c, w, l, "mlp.c_fc2.bias"),
-			.fc2 = part(c, w, l, "mlp.c_proj.weight"),
-			.fc2_b = part(c, w, l, "mlp.c_proj.bias"),
-		};
-	return (struct weights){
-		.n1_g = part(c, w, l, "input_layernorm.weight"),
-		.n1_b = part(c, w, l, "input_layernorm.bias"),
-		.n2_g = part(c, w, l, "post_attention_layernorm.weight"),
-		.n2_b = part(c, w, l, "post_attention_layernorm.bias"),
-		.qkv = part(c, w, l, "attention.query_key_value.weight"),
-		.qkv_b = part(c, w, l, "attention.query_key_value.bias"),
-		.proj = part(c, w, l, "attention.dense.weight"),
-		.proj_b = part(c, w, l, "attention.dense.bias"),
-		.fc = part(c, w, l, "mlp.dense_h_to_4h.weight"),
-		.fc_b = part(c, w, l, "mlp.dense_h_to_4h.bias"),
-		.fc2 = part(c, w, l, "mlp.dense_4h_to_h.weight"),
-		.fc2_b = part(c, w, l, "mlp.dense_4h_to_h.bias"),
-	};
+#define PART(of) \
+	part(c, w, l, stems[c->family].of, "weight"), part(c, w, l, stems[c->family].of, "bias")
+	return (struct weights){PART(n1), PART(n2), PART(qkv), PART(proj), PART(fc), PART(fc2)};
+#undef PART
 }
 
 static struct ends ends_of(const struct decoder_cfg *c, float *w)
 {
-	static const char *const trunk[] = {"transformer", "gpt_neox", "model", "transformer"};
-	char name[64];
-	struct ends e;
+#define OUTSIDE(of) \
+	outside(c, w, stems[c->family].of, "weight"), outside(c, w, stems[c->family].of, "bias")
+	struct ends e = {outside(c, w, stems[c->family].wte, "weight"), OUTSIDE(norm),
+			 OUTSIDE(head), OUTSIDE(embed)};
+#undef OUTSIDE
 
-	if (c->family == DECODER_NEOX)
-		e = (struct ends){named(c, w, "gpt_neox.embed_in.weight"),
-				  named(c, w, "gpt_neox.final_layer_norm.weight"),
-				  named(c, w, "gpt_neox.final_layer_norm.bias"),
-				  named(c, w, "embed_out.weight"),
-				  NULL,
-				  NULL,
-				  NULL};
-	else if (c->family == DECODER_LLAMA)
-		e = (struct ends){named(c, w, "model.embed_tokens.weight"),
-				  named(c, w, "model.norm.weight"),
-				  NULL,
-				  named(c, w, "lm_head.weight"),
-				  NULL,
-				  NULL,
-				  NULL};
-	else
-		e = (struct ends){named(c, w, "transformer.wte.weight"),
-				  named(c, w, "transformer.ln_f.weight"),
-				  named(c, w, "transformer.ln_f.bias"),
-				  named(c, w, "lm_head.weight"),
-				  named(c, w, "lm_head.bias"),
-				  NULL,
-				  NULL};
-	snprintf(name, sizeof(name), "%s.word_embeddings_layernorm.weight", trunk[c->family]);
-	e.embed_g = named(c, w, name);
-	snprintf(name, sizeof(name), "%s.word_embeddings_layernorm.bias", trunk[c->family]);
-	e.embed_b = named(c, w, name);
 	if (c->tied)
 		e.head = e.wte;
 	return e;
@@ -225,9 +185,18 @@ static void linear_back(float *dx, int add, float *dw, float *dbias, const float
 			dbias[j] += dy[i * out + j];
 }
 
-/* ---- norm: RMS where it has no bias ---- */
+/* ---- norm ---- */
 
-/* y = (x - mean) rstd gain + bias, rstd = 1 / sqrt(mean((x - mean)^2) + eps); RMS: mean 0 */
+/* LLaMA's, which has no mean */
+static int is_rms(const struct run *r)
+{
+	return r->c->family == DECODER_LLAMA;
+}
+
+/*
+ * y = (x - mean) rstd gain + bias, rstd = 1 / sqrt(mean((x - mean)^2) + eps); RMS: mean 0. bias may
+ * be NULL
+ */
 static void norm(const struct run *r, float *y, float *mean, float *rstd, const float *x,
 		 const float *gain, const float *bias)
 {
@@ -236,7 +205,7 @@ static void norm(const struct run *r, float *y, float *mean, float *rstd, const 
 	for (uint32_t t = 0; t < r->s; t++, x += h, y += h) {
 		double m = 0.0, v = 0.0;
 
-		for (uint32_t j = 0; j < h && bias; j++)
+		for (uint32_t j = 0; j < h && !is_rms(r); j++)
 			m += x[j];
 		m /= h;
 		for (uint32_t j = 0; j < h; j++)
@@ -260,7 +229,7 @@ static void norm_back(const struct run *r, float *dx, float *dgain, float *dbias
 		for (uint32_t j = 0; j < h; j++) {
 			float xhat = (x[j] - mean[t]) * rstd[t];
 
-			sum += dbias ? dy[j] * gain[j] : 0.0f;
+			sum += is_rms(r) ? 0.0f : dy[j] * gain[j];
 			sumx += dy[j] * gain[j] * xhat;
 			dgain[j] += dy[j] * xhat;
 			if (dbias)
@@ -629,6 +598,7 @@ double decoder_loss(const struct decoder_cfg *c, const float *params, const uint
 			.qw = (c->heads + 2 * kv) * decoder_head(c),
 			.gated = c->family == DECODER_LLAMA || c->family == DECODER_BTLM,
 			.serial = c->family == DECODER_LLAMA || c->family == DECODER_BTLM ||
+				  c->family == DECODER_MPT ||
 				  (c->family == DECODER_NEOX && c->serial)};
 	double loss = NAN;
 

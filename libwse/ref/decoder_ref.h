@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The plain fp32 reference of GPT-J, GPT-NeoX, LLaMA and BTLM, see decoder_ref.c. */
+/* The plain fp32 reference of GPT-J, GPT-NeoX, LLaMA, BTLM and MPT, see decoder_ref.c. */
 #ifndef WSE_REF_DECODER_REF_H
 #define WSE_REF_DECODER_REF_H
 
@@ -16,9 +16,10 @@
  * biases      FFN, output layer        all layers but the output    none; those of the FFN
  *
  * BTLM (and Jais): layer norm, LLaMA's block and FFN, biases in all layers but the output, no
- * rotary part.
+ * rotary part. MPT: layer norm without a bias, LLaMA's block, GPT-J's FFN, no biases, no rotary
+ * part.
  */
-enum decoder_family { DECODER_GPTJ, DECODER_NEOX, DECODER_LLAMA, DECODER_BTLM };
+enum decoder_family { DECODER_GPTJ, DECODER_NEOX, DECODER_LLAMA, DECODER_BTLM, DECODER_MPT };
 enum decoder_act { DECODER_GELU, /* by erf */ DECODER_GELU_TANH, DECODER_RELU, DECODER_SILU };
 
 struct decoder_cfg {

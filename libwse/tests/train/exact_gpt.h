@@ -48,7 +48,7 @@ static void normed(const struct exact *e, uint32_t gain, uint32_t bias, const do
 	for (uint32_t t = 0; t < e->seq; t++, x += h, y += h) {
 		double mean = 0, var = 0;
 
-		for (uint32_t i = 0; i < h && e->m->norm == WSE_GPT_NORM_LAYER; i++)
+		for (uint32_t i = 0; i < h && e->m->norm != WSE_GPT_NORM_RMS; i++)
 			mean += x[i] / h;
 		for (uint32_t i = 0; i < h; i++)
 			var += (x[i] - mean) * (x[i] - mean) / h;

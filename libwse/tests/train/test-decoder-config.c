@@ -170,6 +170,27 @@ static void forms(void)
 	      m);
 }
 
+static void mpt(void)
+{
+	struct wse_gpt m = sizes;
+
+	m.norm = WSE_GPT_NORM_BIASLESS;
+	m.alibi = m.tied = m.no_qkv_bias = m.no_proj_bias = m.no_ffn_bias = 1;
+	gives("mpt in the words of the published files",
+	      "name: mpt, " SIZES "position_embedding_type: alibi, share_embedding_weights: true, "
+	      "embedding_dropout_rate: 0, embedding_layer_norm: false, dropout_rate: 0, "
+	      "layer_norm_epsilon: 1.0e-5, norm_type: biasless-layernorm, attention_module: "
+	      "aiayn_attention, attention_type: scaled_dot_product, attention_dropout_rate: 0, "
+	      "use_projection_bias_in_attention: false, use_ffn_bias_in_attention: false, "
+	      "nonlinearity: gelu, use_ffn_bias: false, use_bias_in_output: false, "
+	      "loss_weight: 0.00048828125, mixed_precision: true",
+	      m);
+	m.alibi = m.no_qkv_bias = m.no_proj_bias = m.no_ffn_bias = 0;
+	m.learned = 1;
+	gives("norms alone without a bias", "name: gpt3, " SIZES "norm_type: biasless-layernorm",
+	      m);
+}
+
 static void faults(void)
 {
 	refused("name: gptj, " SIZES "rotary_dim: 5", "rotary_dim 5 is odd");
@@ -209,8 +230,8 @@ static void faults(void)
 		"rotary_dim is unknown");
 	refused("name: gptj, " SIZES "position_embedding_type: alibi, alibi_trainable_slopes: true",
 		"alibi_trainable_slopes must be false");
-	refused("name: llama, " SIZES "norm_type: biasless-layernorm",
-		"accepted: layernorm or rmsnorm");
+	refused("name: llama, " SIZES "norm_type: batchnorm",
+		"accepted: layernorm or rmsnorm or biasless-layernorm");
 	refused("name: llama, " SIZES "rotary_dims: 8", "(did you mean rotary_dim?)");
 	refused("name: gpt3, " SIZES "rotary_dim: 8", "rotary_dim is unknown");
 	refused("name: llama, " SIZES "use_qk_norm: true", "must be false");
@@ -360,15 +381,39 @@ static void config_json(void)
 	gives("of a Mistral whose heads are twice as wide", model, m);
 	refused_json(
 		"{\"model_type\": \"bert\", " LLAMA "\"x\": 1}",
-		"model_type is \"bert\"; gpt2, gptj, gpt_neox, bloom, llama and mistral are read");
+		"model_type is \"bert\"; gpt2, gptj, gpt_neox, bloom, mpt, btlm, jais, llama and "
+		"mistral are read");
 	refused_json("{\"model_type\": \"llama\"}", "hidden_size (n_embd) is missing");
 	refused_json("{\"hidden_size\": 3}", "has no model_type");
-	refused_json("{\"model_type\": \"llama\", " LLAMA "\"attention_bias\": true}",
+	refused_json("{\"model_type\": \"mistral\", " LLAMA "\"attention_bias\": true}",
 		     "attention_bias is true, which is not there");
 	refused_json("{\"model_type\": \"mistral\", " LLAMA "\"sliding_window\": 16}",
 		     "sliding_window is 16, which is not there");
 	refused_json("{\"model_type\": \"llama\", " LLAMA "\"head_dim\": 0}",
 		     "head_dim is 0, which is no size");
+	m.head_dim = 0;
+	m.rotary = 8;
+	m.eps = 1e-6f;
+	m.kv_heads = 0;
+	m.no_ffn_bias = m.no_qkv_bias = m.no_proj_bias = 0;
+	put("{\"model_type\": \"llama\", " LLAMA "\"attention_bias\": true, \"mlp_bias\": true}");
+	gives("of a LLaMA with biases", model, m);
+	m = sizes;
+	m.alibi = m.tied = m.gated = 1;
+	m.act = WSE_SILU;
+	put("{\"model_type\": \"btlm\", \"n_embd\": 64, \"n_layer\": 2, \"n_head\": 8, "
+	    "\"n_inner\": 96, \"vocab_size\": 256, \"n_positions\": 32, "
+	    "\"activation_function\": \"swiglu\", \"position_embedding_type\": \"alibi\", "
+	    "\"mup_embeddings_scale\": 14.6, \"mup_output_alpha\": 2.22, "
+	    "\"mup_scale_qk_dot_by_d\": true, \"mup_width_scale\": 0.1}");
+	gives("of a BTLM", model, m);
+	ret = read_model(model, &c);
+	ok(!ret && near(wse_gpt(&c.model)->embed_scale, 14.6) &&
+		   near(wse_gpt(&c.model)->score_scale, 0.125) &&
+		   near(wse_gpt(&c.model)->logits_scale, 0.222) &&
+		   near(wse_gpt(&c.model)->rate[WSE_GPT_RATE_FC2], 0.1) &&
+		   near(c.model.logits_scale, 0.222),
+	   "whose factors and learning rates stay%s%s", ret ? ": " : "", ret ? wse_error() : "");
 	refused_json("{\"model_type\": \"llama\", " LLAMA "\"hidden_act\": \"gelu\"}",
 		     "a gate of another activation");
 	refused_json("{\"model_type\": ", "config.json");
@@ -394,6 +439,7 @@ static void windows(void)
 int main(void)
 {
 	forms();
+	mpt();
 	faults();
 	windows();
 	mup();

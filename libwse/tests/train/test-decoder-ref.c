@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The reference of GPT-J, GPT-NeoX, LLaMA and BTLM against an independent forward pass in binary64,
- * written token by token from the definitions: the loss, and every gradient against central
- * differences. Then what a decoder does not do (look at the future), and what rotary positions do.
+ * The reference of GPT-J, GPT-NeoX, LLaMA, BTLM and MPT against an independent forward pass in
+ * binary64, written token by token from the definitions: the loss, and every gradient against
+ * central differences. Then what a decoder does not do (look at the future), and what rotary
+ * positions do.
  */
 #include <complex.h>
 #include <math.h>
@@ -135,9 +136,13 @@ static void project(const struct model *m, const double *a, double *q, double *k
 		affine(v, a, at(m, "transformer.h.#.attn.v_proj.weight"), NULL, h, kv);
 		return;
 	}
-	if (m->c->family == DECODER_BTLM) {
-		affine(all, a, at(m, "transformer.h.#.attn.c_attn.weight"),
-		       at(m, "transformer.h.#.attn.c_attn.bias"), h, 3 * h);
+	if (m->c->family == DECODER_BTLM || m->c->family == DECODER_MPT) {
+		if (m->c->family == DECODER_MPT)
+			affine(all, a, at(m, "transformer.blocks.#.attn.Wqkv.weight"), NULL, h,
+			       3 * h);
+		else
+			affine(all, a, at(m, "transformer.h.#.attn.c_attn.weight"),
+			       at(m, "transformer.h.#.attn.c_attn.bias"), h, 3 * h);
 		for (uint32_t i = 0; i < 3 * h; i++)
 			part[i / h][i % h] = all[i];
 		return;
@@ -188,6 +193,9 @@ static void attend(const struct model *m, double (*a)[MAX_H], double (*y)[MAX_H]
 		else if (c->family == DECODER_BTLM)
 			affine(y[t], o, at(m, "transformer.h.#.attn.c_proj.weight"),
 			       at(m, "transformer.h.#.attn.c_proj.bias"), h, h);
+		else if (c->family == DECODER_MPT)
+			affine(y[t], o, at(m, "transformer.blocks.#.attn.out_proj.weight"), NULL, h,
+			       h);
 		else
 			affine(y[t], o, at(m, "model.layers.#.self_attn.o_proj.weight"), NULL, h,
 			       h);
@@ -222,6 +230,13 @@ static void feed(const struct model *m, const double *a, double *y)
 		       at(m, "transformer.h.#.mlp.c_proj.bias"), f, h);
 		return;
 	}
+	if (m->c->family == DECODER_MPT) {
+		affine(u, a, at(m, "transformer.blocks.#.ffn.up_proj.weight"), NULL, h, f);
+		for (uint32_t i = 0; i < f; i++)
+			u[i] = act(m->c->act, u[i]);
+		affine(y, u, at(m, "transformer.blocks.#.ffn.down_proj.weight"), NULL, f, h);
+		return;
+	}
 	if (m->c->family == DECODER_GPTJ)
 		affine(u, a, at(m, "transformer.h.#.mlp.fc_in.weight"),
 		       at(m, "transformer.h.#.mlp.fc_in.bias"), h, f);
@@ -243,7 +258,7 @@ static void feed(const struct model *m, const double *a, double *y)
  */
 static void norm_of(const struct model *m, int which, double *y, const double *x)
 {
-	static const char *const names[4][4][2] = {
+	static const char *const names[5][4][2] = {
 		{{"transformer.h.#.ln_1.weight", "transformer.h.#.ln_1.bias"},
 		 {"transformer.h.#.ln_1.weight", "transformer.h.#.ln_1.bias"},
 		 {"transformer.ln_f.weight", "transformer.ln_f.bias"},
@@ -264,7 +279,11 @@ static void norm_of(const struct model *m, int which, double *y, const double *x
 		 {"transformer.h.#.ln_2.weight", "transformer.h.#.ln_2.bias"},
 		 {"transformer.ln_f.weight", "transformer.ln_f.bias"},
 		 {"transformer.word_embeddings_layernorm.weight",
-		  "transformer.word_embeddings_layernorm.bias"}}};
+		  "transformer.word_embeddings_layernorm.bias"}},
+		{{"transformer.blocks.#.norm_1.weight", "no bias"},
+		 {"transformer.blocks.#.norm_2.weight", "no bias"},
+		 {"transformer.norm_f.weight", "no bias"},
+		 {"transformer.word_embeddings_layernorm.weight", "no bias"}}};
 	const char *const *name = names[m->c->family][which];
 
 	norm(m, y, x, at(m, name[0]), at(m, name[1]));
@@ -275,13 +294,15 @@ static double sequence(const struct decoder_cfg *c, const double *p, const uint3
 		       uint32_t s)
 {
 	static const char *const wte[] = {"transformer.wte.weight", "gpt_neox.embed_in.weight",
-					  "model.embed_tokens.weight", "transformer.wte.weight"};
+					  "model.embed_tokens.weight", "transformer.wte.weight",
+					  "transformer.wte.weight"};
 	struct model m = {c, p, 0};
 	const double *e = at(&m, wte[c->family]);
 	const double *head =
 		at(&m, c->family == DECODER_NEOX ? "embed_out.weight" : "lm_head.weight");
 	static double x[MAX_S][MAX_H], a[MAX_S][MAX_H], y[MAX_S][MAX_H];
-	int serial = c->family == DECODER_LLAMA || c->family == DECODER_BTLM || c->serial;
+	int serial = c->family == DECODER_LLAMA || c->family == DECODER_BTLM ||
+		     c->family == DECODER_MPT || c->serial;
 	double z[MAX_H], f[MAX_H], logits[64], loss = 0;
 
 	for (uint32_t t = 0; t < s; t++)
@@ -335,7 +356,7 @@ static void fill(const struct decoder_cfg *c, float *p, uint32_t *tok)
 		struct decoder_tensor t = decoder_tensor(c, i);
 		int gain = t.ndim == 1 && strstr(t.name, "norm.weight");
 
-		gain |= (strstr(t.name, "ln_") || strstr(t.name, "layernorm")) &&
+		gain |= (strstr(t.name, "ln_") || strstr(t.name, "norm")) &&
 			strstr(t.name, "weight");
 		for (size_t j = 0; j < t.count; j++)
 			p[t.off + j] = (float)(0.3 * wse_rng_normal(7, i, j)) + (float)gain;
@@ -484,6 +505,13 @@ static void bloom(struct decoder_cfg c)
 	gradients("BTLM, 3 heads", &c);
 	c.rotary = 2;
 	ok(decoder_check(&c), "BTLM with rotary positions is refused");
+	c.rotary = 0;
+	c.family = DECODER_MPT;
+	c.act = DECODER_GELU;
+	gradients("MPT, 3 heads", &c);
+	c.tied = 0;
+	c.embed_norm = 1;
+	gradients("MPT, untied, a norm behind the embeddings", &c);
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * GPT-J, GPT-NeoX, LLaMA, BLOOM and BTLM on the wafer: gradients against the plain fp32 reference,
- * the same bits on any number of devices, recomputed, and resumed from a checkpoint.
+ * GPT-J, GPT-NeoX, LLaMA, BLOOM, BTLM and MPT on the wafer: gradients against the plain fp32
+ * reference, the same bits on any number of devices, recomputed, and resumed from a checkpoint.
  */
 #include <errno.h>
 #include <math.h>
@@ -64,6 +64,7 @@ static struct decoder_cfg ref_cfg(const struct wse_gpt *m)
 {
 	return (struct decoder_cfg){
 		.family = m->norm == WSE_GPT_NORM_RMS	     ? DECODER_LLAMA
+			  : m->norm == WSE_GPT_NORM_BIASLESS ? DECODER_MPT
 			  : m->block == WSE_GPT_PARALLEL_ONE ? DECODER_GPTJ
 			  : m->gated			     ? DECODER_BTLM
 							     : DECODER_NEOX,
@@ -447,6 +448,12 @@ static void logits(const char *what, const char *model)
 	SIZES(l, n)                                                            \
 	"name: btlm, nonlinearity: swiglu, use_projection_bias_in_attention: " \
 	"true, use_ffn_bias_in_attention: true, use_ffn_bias: true" ALIBI
+/* MPT's, in the words of its file */
+#define MPT(l, n)                                                                  \
+	SIZES(l, n)                                                                \
+	"name: mpt, nonlinearity: gelu, norm_type: biasless-layernorm, "           \
+	"share_embedding_weights: true, use_projection_bias_in_attention: false, " \
+	"use_ffn_bias_in_attention: false, use_ffn_bias: false, use_bias_in_output: false" ALIBI
 #define GROUPS(n) ", extra_attention_params: {num_kv_groups: " #n "}"
 
 #define NEMO	  SIZES(2, 4) "name: mistral, nonlinearity: swiglu, attention_inner_dim: 96" GROUPS(2)
@@ -516,6 +523,15 @@ int main(void)
 		  NEOX(2, 4) ", filter_size: 170");
 	reference("BTLM, filter 109 as 112, a quarter of the weights", "sim:func,rows=4,cols=4",
 		  BTLM(2, 4) ", filter_size: 109" SPARSE("0.75"));
+	reference("MPT", "sim:func,rows=4,cols=4", MPT(2, 4));
+	reference(
+		"MPT, slopes of 6 heads, untied, filter 250 as 256", "sim:func,rows=4,cols=2",
+		SIZES(2,
+		      6) "name: mpt, nonlinearity: gelu, norm_type: biasless-layernorm, "
+			 "share_embedding_weights: false, use_ffn_bias: false, "
+			 "use_projection_bias_in_attention: false, "
+			 "use_ffn_bias_in_attention: false, hidden_size: 48, filter_size: 250" ALIBI);
+	same_bits("MPT", MPT(2, 4));
 	same_bits("BTLM, filter 109 as 112", BTLM(2, 4) ", filter_size: 109");
 	same_bits("NeoX, filter 250 as 256", NEOX(2, 4) ", filter_size: 250");
 	same_bits("BTLM, muP", BTLM(2, 4) MUP);
@@ -540,6 +556,7 @@ int main(void)
 	logits("NeoX", NEOX(2, 4) RANDOM);
 	logits("LLaMA, 2 of 4 heads of keys", LLAMA(2, 4) GROUPS(2) RANDOM);
 	logits("BTLM", BTLM(2, 4) RANDOM);
+	logits("MPT", MPT(2, 4) RANDOM);
 	unlink(text);
 	unlink(saved);
 	return tap_end();

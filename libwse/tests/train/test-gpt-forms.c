@@ -82,6 +82,13 @@ static const struct form forms[] = {
 	{"LLaMA's, filter 176", {LLAMA, .filter = 176}},
 	{"LLaMA's, filter 171", {LLAMA, .filter = 171}},
 	{"GPT-J's, filter 249", {GPTJ, .filter = 249}},
+	{"MPT's: norms without a bias, slopes",
+	 {.norm = WSE_GPT_NORM_BIASLESS,
+	  .alibi = 1,
+	  .tied = 1,
+	  .no_qkv_bias = 1,
+	  .no_proj_bias = 1,
+	  .no_ffn_bias = 1}},
 	{"BTLM's, filter 107", {.gated = 1, .alibi = 1, .tied = 1, .filter = 107}},
 	{"Mistral NeMo's: heads of 24, two share one of keys over two columns",
 	 {.norm = WSE_GPT_NORM_RMS,
@@ -458,6 +465,7 @@ static void programs(void)
 		   {{.learned = 1, .kv_heads = 1}, "full.elf"},
 		   {{.rotary = 8}, "full.elf"},
 		   {{.alibi = 1}, "slopes.elf"},
+		   {{.learned = 1, .norm = WSE_GPT_NORM_BIASLESS}, "full.elf"},
 		   {{.alibi = 1, .kv_heads = 1, .norm = WSE_GPT_NORM_RMS}, "slopes.elf"}};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {

@@ -105,6 +105,7 @@ static void in(void)
 	reads(&m, "names without transformer.", "prefix=");
 	reads(&m, "mask buffers, one of them a scalar", "masks=1 dtype=F16");
 	reads(&m, "mask buffers without transformer.", "masks=1 prefix=");
+	reads(&m, "slopes of a BTLM", "extra=transformer.relative_pe.slopes");
 	reads(&m, "moments of a checkpoint of ours", "extra=optimizer.exp_avg.wte.weight");
 	reads(&m, "lm_head.weight that is wte", "head=1");
 	reads(&own, "lm_head.weight of its own", "head=2");
