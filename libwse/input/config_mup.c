@@ -55,7 +55,8 @@ static void read_scores(struct sections *s, struct wse_yaml *m, struct wse_gpt *
 static void read_logits(struct sections *s, struct wse_yaml *m, struct wse_gpt *g, double wider)
 {
 	struct wse_yaml *old = wse_yaml_peek(m, "output_logits_scale");
-	double scale = real(s, m, "output_logits_scale", 1.0), alpha;
+	double alpha, scale = real(s, m, "output_logits_scale",
+				   g->logits_scale != 0.0f ? g->logits_scale : 1.0);
 
 	if (wider == 0.0) {
 		/* as in the Model Zoo, which says so in a warning */
@@ -304,7 +305,7 @@ static void set_scale(struct sections *s, struct groups *all, const struct wse_y
 void wse_config_mup(struct sections *s, struct wse_yaml *init, struct wse_yaml *m, double range,
 		    struct wse_gpt *g)
 {
-	double hidden = real(s, m, "mup_base_hidden_size", 0.0), wider = 0.0, filter = 0.0;
+	double hidden = real(s, m, "mup_base_hidden_size", 0.0), wider = 0.0, filter = 0.0, embed;
 	double base_filter = real(s, m, "mup_base_filter_size", 0.0);
 	struct wse_gpt none = {.hidden = 1, .heads = 1, .filter = 1, .layers = 1};
 	struct groups all;
@@ -322,7 +323,9 @@ void wse_config_mup(struct sections *s, struct wse_yaml *init, struct wse_yaml *
 		wider = g->hidden / hidden;
 		filter = g->filter / base_filter;
 	}
-	g->embed_scale = factor(real(s, m, "embeddings_scale", 1.0));
+	/* a config.json may have set these two, and the scale of scores */
+	embed = g->embed_scale != 0.0f ? g->embed_scale : 1.0;
+	g->embed_scale = factor(real(s, m, "embeddings_scale", embed));
 	read_scores(s, m, g);
 	read_logits(s, m, g, wider);
 	read_groups(s, m, &all);

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* Hugging Face's config.json: against the model of a parameter file, and made from one. */
+/* Hugging Face's config.json against the model of a parameter file. */
 #include "hf_config.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "hf_json.h"
@@ -20,10 +17,15 @@
 static const struct type {
 	const char *name, *prose;
 	enum wse_gpt_names names;
-} types[] = {
-	{"gpt2", "GPT-2", WSE_GPT_NAMES_GPT2},	      {"gptj", "GPT-J", WSE_GPT_NAMES_GPTJ},
-	{"gpt_neox", "GPT-NeoX", WSE_GPT_NAMES_NEOX}, {"llama", "LLaMA", WSE_GPT_NAMES_LLAMA},
-	{"bloom", "BLOOM", WSE_GPT_NAMES_BLOOM},      {"mistral", "LLaMA", WSE_GPT_NAMES_LLAMA}};
+} types[] = {{"gpt2", "GPT-2", WSE_GPT_NAMES_GPT2},
+	     {"gptj", "GPT-J", WSE_GPT_NAMES_GPTJ},
+	     {"gpt_neox", "GPT-NeoX", WSE_GPT_NAMES_NEOX},
+	     {"llama", "LLaMA", WSE_GPT_NAMES_LLAMA},
+	     {"bloom", "BLOOM", WSE_GPT_NAMES_BLOOM},
+	     {"mistral", "LLaMA", WSE_GPT_NAMES_LLAMA},
+	     {"mpt", "MPT", WSE_GPT_NAMES_MPT},
+	     {"btlm", "BTLM", WSE_GPT_NAMES_GPT2},
+	     {"jais", "Jais", WSE_GPT_NAMES_GPT2}};
 
 enum { TYPES = sizeof(types) / sizeof(*types) };
 
@@ -143,6 +145,11 @@ static void check_form(struct compare *c, json_object *j, const struct wse_gpt *
 		differ(c, "apply_residual_connection_post_layernorm",
 		       hf_flag(j, "apply_residual_connection_post_layernorm", 0), 0);
 	}
+	if (names == WSE_GPT_NAMES_LLAMA) {
+		differ(c, "use_projection_bias_in_attention", hf_flag(j, "attention_bias", 0),
+		       !m->no_qkv_bias);
+		differ(c, "use_ffn_bias", hf_flag(j, "mlp_bias", 0), !m->no_ffn_bias);
+	}
 	if (names == WSE_GPT_NAMES_NEOX)
 		differ(c, "use_parallel_residual", hf_flag(j, "use_parallel_residual", 1),
 		       m->block != WSE_GPT_SERIAL);
@@ -186,6 +193,51 @@ static int check_window(json_object *j, const struct wse_gpt *m)
 			window);
 }
 
+static const char *positions(const struct wse_gpt *m)
+{
+	return m->alibi ? "alibi" : m->rotary ? "rotary" : "learned";
+}
+
+static const char *activation(const struct wse_gpt *m)
+{
+	for (size_t i = 0; i < sizeof(hf_acts) / sizeof(*hf_acts) && !m->gated; i++)
+		if (hf_acts[i].act == (int)m->act)
+			return hf_acts[i].name;
+	return m->gated ? "swiglu" : "squared_relu";
+}
+
+static double factor(float x, double none)
+{
+	return x != 0.0f ? x : none;
+}
+
+/* MPT, BTLM and Jais: the model that the file describes beside this one */
+static int check_model(struct compare *c, json_object *j, const struct wse_gpt *m)
+{
+	const double d = 1.0 / sqrt(wse_gpt_head_dim(m));
+	struct wse_gpt there = {0};
+	int ret = hf_model_read(j, &there);
+
+	if (ret)
+		return ret;
+	differ(c, "hidden_size", there.hidden, m->hidden);
+	differ(c, "num_hidden_layers", there.layers, m->layers);
+	differ(c, "num_heads", there.heads, m->heads);
+	differ(c, "filter_size", there.filter, m->filter);
+	differ(c, "vocab_size", there.vocab, m->vocab);
+	differ(c, "layer_norm_epsilon", there.eps, m->eps);
+	differ(c, "share_embedding_weights", there.tied != 0, m->tied != 0);
+	differ(c, "embeddings_scale", factor(there.embed_scale, 1.0), factor(m->embed_scale, 1.0));
+	differ(c, "the scale of scores", factor(there.score_scale, d), factor(m->score_scale, d));
+	differ(c, "the scale of logits", factor(there.logits_scale, 1.0),
+	       factor(m->logits_scale, 1.0));
+	if (strcmp(positions(&there), positions(m)))
+		differ_in_words(c, "position_embedding_type", positions(&there), positions(m));
+	if (there.act != m->act)
+		differ_in_words(c, "the activation", activation(&there), activation(m));
+	return c->ret;
+}
+
 static int check(json_object *j, const struct wse_gpt *m)
 {
 	const enum wse_gpt_names names = wse_gpt_names_of(m);
@@ -199,14 +251,12 @@ static int check(json_object *j, const struct wse_gpt *m)
 	while (i < TYPES && strcmp(types[i].name, type))
 		i++;
 	if (i == TYPES)
-		return wse_fail(
-			-EINVAL,
-			"config.json: model_type is \"%.60s\"; gpt2, gptj, gpt_neox, bloom, "
-			"llama and mistral are read",
-			type);
+		return hf_not_read(type);
 	if (types[i].names != names)
 		return wse_fail(-EINVAL, "config.json: it is a %s, this model is a %s",
 				types[i].prose, prose(names));
+	if (names == WSE_GPT_NAMES_MPT || (names == WSE_GPT_NAMES_GPT2 && strcmp(type, "gpt2")))
+		return check_model(&c, j, m);
 	ret = check_window(j, m);
 	if (ret)
 		return ret;
@@ -236,164 +286,5 @@ int wse_hf_config_check(const char *path, const struct wse_model *model)
 		return ret;
 	ret = check(root, wse_gpt(model));
 	json_object_put(root);
-	return ret;
-}
-
-/* ---- the file for a model ---- */
-
-static const char *act_name(const struct wse_gpt *m)
-{
-	for (size_t i = 0; i < sizeof(hf_acts) / sizeof(*hf_acts); i++)
-		if (hf_acts[i].act == (int)m->act)
-			return hf_acts[i].name;
-	return NULL;
-}
-
-/* is this form one that the family has there? */
-static int is_theirs(const struct wse_gpt *m, enum wse_gpt_names names)
-{
-	const uint32_t d = wse_gpt_head_dim(m), biases = !m->no_qkv_bias + !m->no_proj_bias;
-	const int scaled = m->rotary_scale != 0.0f && m->rotary_scale != 1.0f;
-	const int based = m->rotary_base != 0.0f && m->rotary_base != 10000.0f;
-	/* heads of keys, or a width of heads, that LLaMA alone has there */
-	const int shared = wse_gpt_kv_width(m) != m->hidden || m->head_dim;
-
-	if (!act_name(m) || m->embed_norm != (names == WSE_GPT_NAMES_BLOOM) ||
-	    m->embed_scale != 0.0f || m->score_scale != 0.0f || m->logits_scale != 0.0f ||
-	    m->learned != (names == WSE_GPT_NAMES_GPT2))
-		return 0;
-	switch (names) {
-	case WSE_GPT_NAMES_GPT2:
-		return !shared && !m->gated && biases == 2 && !m->no_ffn_bias && !m->head_bias;
-	case WSE_GPT_NAMES_GPTJ:
-		return !shared && !m->gated && !biases && !m->no_ffn_bias && m->head_bias &&
-		       m->block == WSE_GPT_PARALLEL_ONE && m->rotary && !m->rotary_halves &&
-		       !scaled && !based;
-	case WSE_GPT_NAMES_NEOX:
-		return !shared && !m->gated && biases == 2 && !m->no_ffn_bias && !m->head_bias &&
-		       m->block != WSE_GPT_PARALLEL_ONE && m->rotary;
-	case WSE_GPT_NAMES_BLOOM:
-		return !shared && biases == 2 && !m->no_ffn_bias && !m->head_bias && m->tied &&
-		       m->filter == 4 * m->hidden && !strcmp(act_name(m), "gelu_new");
-	default:
-		return m->gated && !biases && m->no_ffn_bias && !m->head_bias &&
-		       m->block == WSE_GPT_SERIAL && m->rotary == d && m->rotary_halves;
-	}
-}
-
-/* the shortest decimal that is this number */
-static const char *decimal(float x, char *text)
-{
-	for (int digits = 1; digits <= 9; digits++) {
-		snprintf(text, 32, "%.*g", digits, (double)x);
-		if (strtof(text, NULL) == x)
-			break;
-	}
-	return text;
-}
-
-/* the same, and no integer: transformers wants it so */
-static const char *real(float x, char *text)
-{
-	decimal(x, text);
-	return strpbrk(text, ".en") ? text : strcat(text, ".0");
-}
-
-static void put_rotary(FILE *f, const struct wse_gpt *m, const char *base)
-{
-	char text[32];
-
-	fprintf(f, "  \"%s\": %s,\n", base,
-		decimal(m->rotary_base != 0.0f ? m->rotary_base : 10000.0f, text));
-	if (m->rotary_original != 0.0f) {
-		fprintf(f, "  \"rope_scaling\": {\"rope_type\": \"llama3\", \"factor\": %s, ",
-			real(m->rotary_scale != 0.0f ? m->rotary_scale : 1.0f, text));
-		fprintf(f, "\"low_freq_factor\": %s, ", real(m->rotary_low, text));
-		fprintf(f, "\"high_freq_factor\": %s, ", real(m->rotary_high, text));
-		fprintf(f, "\"original_max_position_embeddings\": %.0f},\n",
-			(double)m->rotary_original);
-	} else if (m->rotary_scale != 0.0f && m->rotary_scale != 1.0f) {
-		fprintf(f, "  \"rope_scaling\": {\"type\": \"linear\", \"factor\": %s},\n",
-			decimal(m->rotary_scale, text));
-	}
-}
-
-static void put(FILE *f, const struct wse_gpt *m, enum wse_gpt_names names)
-{
-	static const char *const kind[] = {"GPT2LMHeadModel", "GPTJForCausalLM",
-					   "GPTNeoXForCausalLM", "LlamaForCausalLM",
-					   "BloomForCausalLM"};
-	/* GPT-2's and GPT-J's words, then the others', then BLOOM's */
-	static const char *const words[][6] = {
-		{"n_embd", "n_layer", "n_head", "n_inner", "n_positions", "activation_function"},
-		{"hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
-		 "max_position_embeddings", "hidden_act"},
-		{"hidden_size", "n_layer", "n_head", "intermediate_size", "seq_length",
-		 "hidden_act"}};
-	const char *const *w =
-		words[(names >= WSE_GPT_NAMES_NEOX) + (names == WSE_GPT_NAMES_BLOOM)];
-	static const char *const eps[] = {"layer_norm_epsilon", "layer_norm_epsilon",
-					  "layer_norm_eps", "rms_norm_eps", "layer_norm_epsilon"};
-	char number[32];
-
-	fprintf(f, "{\n  \"architectures\": [\"%s\"],\n  \"model_type\": \"%s\",\n", kind[names],
-		types[names].name);
-	fprintf(f, "  \"%s\": %u,\n  \"%s\": %u,\n  \"%s\": %u,\n  \"%s\": %u,\n  \"%s\": %u,\n",
-		w[0], m->hidden, w[1], m->layers, w[2], m->heads, w[3], m->filter, w[4],
-		m->positions);
-	fprintf(f, "  \"%s\": \"%s\",\n  \"%s\": %s,\n", w[5], act_name(m), eps[names],
-		decimal(m->eps, number));
-	if (names == WSE_GPT_NAMES_GPTJ)
-		fprintf(f, "  \"rotary_dim\": %u,\n", m->rotary);
-	if (names == WSE_GPT_NAMES_NEOX) {
-		fprintf(f, "  \"rotary_pct\": %.9g,\n", (double)m->rotary / wse_gpt_head_dim(m));
-		fprintf(f, "  \"use_parallel_residual\": %s,\n",
-			m->block == WSE_GPT_SERIAL ? "false" : "true");
-		put_rotary(f, m, "rotary_emb_base");
-	}
-	if (names == WSE_GPT_NAMES_LLAMA) {
-		fprintf(f, "  \"num_key_value_heads\": %u,\n",
-			m->kv_heads ? m->kv_heads : m->heads);
-		if (m->head_dim)
-			fprintf(f, "  \"head_dim\": %u,\n", m->head_dim);
-		put_rotary(f, m, "rope_theta");
-	}
-	fprintf(f, "  \"vocab_size\": %u,\n  \"tie_word_embeddings\": %s,\n", m->vocab,
-		m->tied ? "true" : "false");
-	fputs("  \"torch_dtype\": \"float32\"\n}\n", f);
-}
-
-int wse_hf_config_has(const struct wse_model *model)
-{
-	const struct wse_gpt *m = wse_gpt(model);
-
-	return model->family == &wse_family_gpt && is_theirs(m, wse_gpt_names_of(m));
-}
-
-int wse_hf_config_write(const char *dir, const struct wse_model *model)
-{
-	const struct wse_gpt *m = wse_gpt(model);
-	char file[4096];
-	int fd, ret = 0;
-	FILE *f;
-
-	if (!wse_hf_config_has(model))
-		return 0;
-	if ((size_t)snprintf(file, sizeof(file), "%s/config.json", dir) >= sizeof(file))
-		return -ENAMETOOLONG;
-	fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	if (fd < 0)
-		return errno == EEXIST ? 0 : -errno;
-	f = fdopen(fd, "w");
-	if (!f) {
-		close(fd);
-		return -ENOMEM;
-	}
-	put(f, m, wse_gpt_names_of(m));
-	ret = ferror(f) ? -EIO : 0;
-	if (fclose(f) && !ret)
-		ret = -errno;
-	if (ret)
-		unlink(file);
 	return ret;
 }

@@ -8,6 +8,12 @@
 
 #include "base/error.h"
 #include "json_file.h"
+#include "model/gpt.h"
+
+/* the model that a config.json describes: all of *g but seq. -EINVAL: what is not there */
+int hf_model_read(json_object *j, struct wse_gpt *g);
+/* -EINVAL: which types are read */
+int hf_not_read(const char *type);
 
 static inline json_object *hf_entry(json_object *root, const char *key)
 {

@@ -50,6 +50,10 @@ static const char *const models[] = {
 	"model={name: gpt2, hidden_size: 16, num_hidden_layers: 2, num_heads: 2, filter_size: 64,"
 	" max_position_embeddings: 16, nonlinearity: gelu_new, position_embedding_type: alibi,"
 	" embedding_layer_norm: true, share_embedding_weights: true}",
+	"model={name: mpt, hidden_size: 16, num_hidden_layers: 4, num_heads: 2, filter_size: 64,"
+	" max_position_embeddings: 16, position_embedding_type: alibi, use_ffn_bias: false,"
+	" norm_type: biasless-layernorm, use_projection_bias_in_attention: false,"
+	" use_ffn_bias_in_attention: false}",
 };
 
 static int read_cfg(struct wse_config *cfg, const char *const *sets, uint32_t n)
@@ -124,7 +128,7 @@ static void families(void)
 	static const uint64_t most[] = {1, 1200, 5000, 1u << 30};
 	char folder[300];
 
-	for (uint32_t m = 0; m < 5; m++) {
+	for (uint32_t m = 0; m < sizeof(models) / sizeof(*models); m++) {
 		struct wse_session s;
 		struct state now;
 		uint32_t files = 0, last = UINT32_MAX;
