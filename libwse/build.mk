@@ -45,7 +45,8 @@ $(B)/libwse.so.1: $(LIBWSE_SRC:%.c=$(B)/%.o) $(MODEL_LIBS) libwse/libwse.map
 $(B)/libwse.so: $(B)/libwse.so.1
 	@ln -sf libwse.so.1 $@
 
-pc_values = -e 's|@version@|$(LIBWSE_VERSION)|; s|@kernel_cflags@|$(KERNEL_CFLAGS)|; s|@kernel_link@|$(RVLINK)|'
+pc_values = -e 's|@version@|$(LIBWSE_VERSION)|; s|@kernel_cflags@|$(KERNEL_CFLAGS)|; s|@kernel_link@|$(RVLINK)|' \
+	-e 's|@bare_link@|$(RVLINK),--no-relax $${kerneldir}/bare.S|'
 # of this tree: PKG_CONFIG_PATH=build
 FW_INCLUDES := -I$${prefix}/firmware/include -I$${prefix}/uapi/wse -I$${prefix}/uapi/wse/gen
 $(B)/libwse.pc: libwse/libwse.pc.in libwse/build.mk firmware/build.mk
