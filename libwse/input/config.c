@@ -235,6 +235,21 @@ static uint64_t read_size(struct sections *s, struct wse_yaml *y, const char *ke
 	return 0;
 }
 
+/* the Model Zoo's keys of the callback that are about files in model_dir */
+static void read_checkpoint_files(struct sections *s, struct wse_yaml *y)
+{
+	/* the last is the Model Zoo's default: what its files call themselves decides nothing */
+	static const char *const names[] = {"checkpoint_{step}.safetensors",
+					    "checkpoint_{step}.mdl", NULL};
+
+	if (wse_yaml_peek(y, "autoload_last_checkpoint"))
+		s->cfg->autoload = reader_flag(&s->r, y, "autoload_last_checkpoint", 1)
+					   ? WSE_AUTOLOAD_ALWAYS
+					   : WSE_AUTOLOAD_NEVER;
+	if (reader_choice(&s->r, y, "checkpoint_name", 0, names) == 1)
+		wse_config_note(s->cfg->ignored, sizeof(s->cfg->ignored), "checkpoint_name");
+}
+
 static void read_loop(struct sections *s, struct wse_yaml *init)
 {
 	static const char *const states[] = {"all", "model,optimizer,dataloader", "model", NULL};
@@ -250,6 +265,7 @@ static void read_loop(struct sections *s, struct wse_yaml *init)
 	c->load_states =
 		(enum wse_ckpt_load)reader_choice(r, y, "load_checkpoint_states", 0, states);
 	c->save_initial = reader_flag(r, y, "save_initial_checkpoint", 0);
+	read_checkpoint_files(s, y);
 	c->max_shard = read_size(s, y, "max_shard_size");
 	if (c->max_shard && !(c->model.family && wse_hf_config_has(&c->model)) && !r->faults->n)
 		reader_fail(r, wse_yaml_peek(y, "max_shard_size"),

@@ -23,6 +23,9 @@ struct wse_config_val {
 	uint64_t batch;		 /* samples, for eval_steps; 0: that of training */
 };
 
+/* a run that names no checkpoint: begins anew and evaluates the last; takes the last; takes none */
+enum wse_autoload { WSE_AUTOLOAD_EVAL, WSE_AUTOLOAD_ALWAYS, WSE_AUTOLOAD_NEVER };
+
 struct wse_config {
 	struct wse_model model;
 	struct wse_optim_cfg optim;
@@ -37,6 +40,7 @@ struct wse_config {
 	int save_initial;		/* a checkpoint of step 0, too */
 	uint64_t max_shard;		/* bytes of a file of model_dir/model; 0: none is written */
 	enum wse_ckpt_load load_states;	/* checkpoint.load_checkpoint_states */
+	enum wse_autoload autoload;	/* checkpoint.autoload_last_checkpoint */
 	uint64_t log_steps;
 	uint64_t memory_limit;		/* bytes; 0: none */
 	uint32_t num_wse;		/* backend.cluster_config.num_csx */

@@ -28,7 +28,9 @@ static const char *start_from(const struct loop *l)
 {
 	const char *file = l->run->mode == WSE_MODE_GENERATE ? "" : l->run->cfg.ckpt;
 
-	return l->run->checkpoint ? l->run->checkpoint : *file ? file : NULL;
+	if (l->run->checkpoint)
+		return l->run->checkpoint;
+	return *file ? file : l->run->cfg.autoload == WSE_AUTOLOAD_ALWAYS ? "auto" : NULL;
 }
 
 int wse_loop_resume(struct loop *l, enum wse_ckpt_load what)
@@ -36,6 +38,9 @@ int wse_loop_resume(struct loop *l, enum wse_ckpt_load what)
 	const char *from = start_from(l);
 	int named = from && strcmp(from, "auto"), ret;
 
+	if (!from && what == WSE_CKPT_EVAL && l->run->cfg.autoload == WSE_AUTOLOAD_NEVER)
+		return wse_fail(-ENOENT, "checkpoint.autoload_last_checkpoint is false: give "
+					 "--checkpoint_path");
 	if (named)
 		snprintf(l->res->checkpoint, sizeof(l->res->checkpoint), "%.*s",
 			 (int)sizeof(l->res->checkpoint) - 1, from);

@@ -475,6 +475,11 @@ int main(void)
 	setting("val_dataloader.data_transforms=[]", 1, "");
 	setting("checkpoint.save_initial_checkpoint=true", 1, "");
 	setting("checkpoint.disable_strict_checkpoint_loading=true", 1, "");
+	setting("checkpoint.autoload_last_checkpoint=maybe", 0, "autoload_last_checkpoint");
+	setting("checkpoint.checkpoint_name=checkpoint_{step}.mdl", 1, "");
+	setting("checkpoint.checkpoint_name=checkpoint_{step}.safetensors", 1, "");
+	setting("checkpoint.checkpoint_name=step_{step}.mdl", 0,
+		"accepted: checkpoint_{step}.safetensors or checkpoint_{step}.mdl");
 	setting("optimizer=[AdamW]", 0, "it has a list");
 	setting("optimizer={}", 0, "it has nothing");
 	setting("loop=7", 0, "must hold keys of its own, not \"7\"");

@@ -289,6 +289,36 @@ static void line(void *ctx, enum wse_log_level level, const char *text)
 	printf("# %s\n", text);
 }
 
+/* runs that name no checkpoint, in a folder that has one of step 3 */
+static void autoload(struct wse_run *run, const struct wse_run_ops *ops)
+{
+	struct wse_run_result res;
+	int ret;
+
+	run->checkpoint = NULL;
+	run->cfg.max_steps = 4;
+	ret = wse_run(run, ops, &res);
+	ok(ret == -EEXIST, "a new run in a folder with checkpoints: %s", wse_error());
+	run->cfg.autoload = WSE_AUTOLOAD_NEVER;
+	ret = wse_run(run, ops, &res);
+	ok(ret == -EEXIST, "autoload_last_checkpoint: false, the same");
+	run->cfg.autoload = WSE_AUTOLOAD_ALWAYS;
+	ret = wse_run(run, ops, &res);
+	ok(!ret && res.steps == 4 && strstr(res.checkpoint, "checkpoint_4"),
+	   "true: it goes on from step 3 %s", ret ? wse_error() : "");
+	run->mode = WSE_MODE_EVAL;
+	run->cfg.autoload = WSE_AUTOLOAD_EVAL;
+	ret = wse_run(run, ops, &res);
+	ok(!ret && strstr(res.checkpoint, "checkpoint_4"), "an evaluation takes the last one %s",
+	   ret ? wse_error() : "");
+	run->cfg.autoload = WSE_AUTOLOAD_NEVER;
+	ret = wse_run(run, ops, &res);
+	ok(ret == -ENOENT && strstr(wse_error(), "is false: give --checkpoint_path"), "but: %s",
+	   wse_error());
+	run->checkpoint = "auto";
+	ok(!wse_run(run, ops, &res), "unless it is asked to");
+}
+
 static void whole(void)
 {
 	const char *sets[] = {"checkpoint.load_checkpoint_states=model"};
@@ -319,6 +349,7 @@ static void whole(void)
 	ret = ret ? ret : wse_run(&run, &ops, &res);
 	ok(!ret && res.steps == 3, "which goes on from its own checkpoint %s",
 	   ret ? wse_error() : "");
+	autoload(&run, &ops);
 }
 
 int main(void)
