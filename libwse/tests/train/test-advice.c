@@ -14,11 +14,7 @@
 #include "tap.h"
 #include "train/session.h"
 
-#ifdef __SANITIZE_ADDRESS__
-enum { SHAPES = 40 };
-#else
-enum { SHAPES = 180 };
-#endif
+enum { SHAPES = TAP_SANITIZED ? 40 : 180 };
 
 enum { STEPS = 12, LAYERS = 4, CHOICES = 16 };
 

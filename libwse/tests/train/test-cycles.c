@@ -24,12 +24,6 @@
 #include "tap.h"
 #include "train/session.h"
 
-#ifdef __SANITIZE_ADDRESS__
-enum { SANITIZED = 1 };
-#else
-enum { SANITIZED = 0 };
-#endif
-
 #define URI "sim:rtl,rows=4,cols=4"
 
 static const char gpt[] =
@@ -363,7 +357,7 @@ int main(int argc, char **argv)
 	FILE *f;
 	const char *wide_only = NULL;
 	int is_wide = 0;
-	int fd, ret = SANITIZED ? -ENOTSUP : wse_device_open(URI, &dev);
+	int fd, ret = TAP_SANITIZED ? -ENOTSUP : wse_device_open(URI, &dev);
 
 	for (int i = 1; i < argc; i++) {
 		verbose |= !strcmp(argv[i], "--table");
@@ -373,8 +367,8 @@ int main(int argc, char **argv)
 		}
 	}
 	if (ret == -ENOTSUP) {
-		tap_skip(SANITIZED ? "too slow with sanitizers"
-				   : "the RTL is not linked into this program",
+		tap_skip(TAP_SANITIZED ? "too slow with sanitizers"
+				       : "the RTL is not linked into this program",
 			 "planned cycles against the RTL's");
 		return tap_end();
 	}

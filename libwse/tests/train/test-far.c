@@ -85,7 +85,11 @@ static void same(const char *what, const char *const *model, uint32_t most)
 
 	j.verify = 2;
 	for (j.files = WSE_FILES_STATE; j.files <= WSE_FILES_IMAGES; j.files++)
-		for (uint32_t ranks = 1; ranks <= most; ranks++, runs++) {
+		for (uint32_t ranks = 1; ranks <= most; ranks++) {
+			/* each kind of files on one number of ranks */
+			if (TAP_SANITIZED && ranks != 1 + j.files % most)
+				continue;
+			runs++;
 			snprintf(name, sizeof(name), "%s-%u-%u", what, j.files, ranks);
 			j.name = name;
 			j.devices = 1 + (ranks == 2);

@@ -26,12 +26,6 @@
 #include "train/verify.h"
 #include "wse_cmd.h"
 
-#ifdef __SANITIZE_ADDRESS__
-enum { SANITIZED = 1 };
-#else
-enum { SANITIZED = 0 };
-#endif
-
 static char text[] = "/tmp/wse-limits-XXXXXX";
 
 static void clocks(void)
@@ -386,12 +380,12 @@ int main(void)
 		if (write(fd, "a stream that is cut between blocks\n", 36) != 36)
 			break;
 	close(fd);
-	rtl = !SANITIZED && !wse_device_open("sim:rtl,rows=4,cols=4", &dev);
+	rtl = !TAP_SANITIZED && !wse_device_open("sim:rtl,rows=4,cols=4", &dev);
 	if (rtl)
 		wse_device_close(dev);
 	else
-		tap_skip(SANITIZED ? "too slow with sanitizers"
-				   : "the RTL is not linked into this program",
+		tap_skip(TAP_SANITIZED ? "too slow with sanitizers"
+				       : "the RTL is not linked into this program",
 			 "streams of many commands, and some of its columns, on the RTL");
 	clocks();
 	predictions();
