@@ -26,7 +26,7 @@ static inline void twin_pause(void)
 #endif
 }
 
-#define SPINS 4000u /* looks for the next step before a thread sleeps: some tens of microseconds */
+#define SPINS 4000u /* some tens of microseconds */
 
 struct worker {
 	struct twin_team *team;
@@ -37,6 +37,8 @@ struct worker {
 struct twin_team {
 	uint32_t step; /* number of the step << 8 | threads that take part */
 	uint32_t asleep;
+	uint32_t spins; /* looks for the next step before a thread sleeps */
+	uint32_t cpus;
 	uint32_t left __attribute__((aligned(64))); /* threads that are not through */
 	bool waits;				    /* the caller sleeps until they are */
 	twin_team_fn *fn __attribute__((aligned(64)));
@@ -54,9 +56,9 @@ static void futex(uint32_t *at, int op, uint32_t v)
 /* waits until *at is not v; *sleeps counts who has to be woken */
 static uint32_t step_after(struct twin_team *t, uint32_t seen)
 {
-	uint32_t now, i;
+	uint32_t spins = __atomic_load_n(&t->spins, __ATOMIC_RELAXED), now, i;
 
-	for (i = 0; i < SPINS; i++) {
+	for (i = 0; i < spins; i++) {
 		now = __atomic_load_n(&t->step, __ATOMIC_ACQUIRE);
 		if (now != seen)
 			return now;
@@ -90,6 +92,8 @@ static void *work(void *arg)
 
 static void begin(struct twin_team *t, uint32_t n)
 {
+	/* of more threads than processors, one that looks keeps one that works from its processor */
+	__atomic_store_n(&t->spins, n > t->cpus ? 0 : SPINS, __ATOMIC_RELAXED);
 	__atomic_store_n(&t->left, n - 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&t->step, ((t->step >> 8) + 1) << 8 | n, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&t->asleep, __ATOMIC_SEQ_CST))
@@ -100,7 +104,7 @@ static void end(struct twin_team *t)
 {
 	uint32_t left, i;
 
-	for (i = 0; i < SPINS; i++) {
+	for (i = 0; i < t->spins; i++) {
 		if (!__atomic_load_n(&t->left, __ATOMIC_ACQUIRE))
 			return;
 		twin_pause();
@@ -139,8 +143,10 @@ struct twin_team *twin_team_create(void)
 {
 	struct twin_team *t = aligned_alloc(64, (sizeof(*t) + 63) & ~63ul);
 
-	if (t)
-		memset(t, 0, sizeof(*t));
+	if (!t)
+		return NULL;
+	memset(t, 0, sizeof(*t));
+	t->cpus = twin_team_cpus();
 	return t;
 }
 
