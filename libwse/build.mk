@@ -202,7 +202,7 @@ LDFLAGS_libwse/tests/train/test-ckpt-memory \
 LDFLAGS_asan/libwse/tests/train/test-ckpt-memory := $(LDFLAGS_libwse/tests/train/test-ckpt-memory)
 # one has disks that are full or fail
 LDFLAGS_libwse/tests/train/test-store \
-	:= -Wl,--wrap=io_uring_queue_init,--wrap=fallocate,--wrap=pwrite
+	:= -Wl,--wrap=io_uring_queue_init,--wrap=fallocate,--wrap=fcntl,--wrap=pwrite
 LDFLAGS_asan/libwse/tests/train/test-store := $(LDFLAGS_libwse/tests/train/test-store)
 # one writes HDF5 files
 CFLAGS_libwse/tests/train/test-hdf5.c := $(HDF5_CFLAGS)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A scratch file that is read ahead and written later: io_uring with O_DIRECT where system and file
- * system take both, else a thread with pread and pwrite. It has no name: it is gone with the
- * process.
+ * system take both, else a thread with pread and pwrite: with O_DIRECT where io_uring alone is
+ * refused, through the page cache where the first block cannot be written past it. Errors are the
+ * same on all ways. It has no name: it is gone with the process.
  */
 #ifndef WSE_MEMX_DISK_H
 #define WSE_MEMX_DISK_H

@@ -85,7 +85,8 @@ static int failed(const struct wse_records *r, uint32_t record, int ret, int wri
 		return fail(r, record, -ENOSPC,
 			    "no room is left: make some, or raise memory_limit, and go on from the "
 			    "last checkpoint");
-	snprintf(text, sizeof(text), "%s: %s", writing ? "writing" : "reading", strerror(-ret));
+	snprintf(text, sizeof(text), "%s: %s: the disk refuses it; go on from the last checkpoint",
+		 writing ? "writing" : "reading", strerror(-ret));
 	return fail(r, record, ret, text);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Disks that are full, failing or short on demand, and a door to the scratch file: for programs
- * that are linked with --wrap=io_uring_queue_init, fallocate and pwrite.
+ * that are linked with --wrap=io_uring_queue_init, fallocate, fcntl and pwrite.
  */
 #ifndef WSE_TESTS_TRAIN_BAD_DISK_H
 #define WSE_TESTS_TRAIN_BAD_DISK_H
@@ -11,18 +11,23 @@
 #include <fcntl.h>
 #include <liburing.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "memx/disk.h"
 
 static int no_ring, full, full_now, failing;
+/* O_DIRECT: a file system says no at once, or takes the flag and refuses what is written so */
+static int not_direct, not_direct_late;
 static int full_fd = -1; /* this one alone is */
 
 int __real_io_uring_queue_init(unsigned int entries, struct io_uring *ring, unsigned int flags);
 int __wrap_io_uring_queue_init(unsigned int entries, struct io_uring *ring, unsigned int flags);
 int __real_fallocate(int fd, int mode, off_t off, off_t len);
 int __wrap_fallocate(int fd, int mode, off_t off, off_t len);
+int __real_fcntl(int fd, int cmd, long arg);
+int __wrap_fcntl(int fd, int cmd, long arg);
 ssize_t __real_pwrite(int fd, const void *buf, size_t n, off_t off);
 ssize_t __wrap_pwrite(int fd, const void *buf, size_t n, off_t off);
 
@@ -39,6 +44,14 @@ int __wrap_fallocate(int fd, int mode, off_t off, off_t len)
 	return -1;
 }
 
+int __wrap_fcntl(int fd, int cmd, long arg)
+{
+	if (cmd != F_SETFL || !(arg & O_DIRECT) || !not_direct)
+		return __real_fcntl(fd, cmd, arg);
+	errno = EINVAL;
+	return -1;
+}
+
 /* short now and then; full, when it is to be */
 ssize_t __wrap_pwrite(int fd, const void *buf, size_t n, off_t off)
 {
@@ -48,13 +61,17 @@ ssize_t __wrap_pwrite(int fd, const void *buf, size_t n, off_t off)
 		errno = full_now ? ENOSPC : EIO;
 		return -1;
 	}
+	if (not_direct_late && __real_fcntl(fd, F_GETFL, 0) & O_DIRECT) {
+		errno = EINVAL;
+		return -1;
+	}
 	if (n > WSE_DISK_BLOCK && ++calls % 3 == 0)
 		n = WSE_DISK_BLOCK;
 	return __real_pwrite(fd, buf, n, off);
 }
 
-/* the first scratch file, through a door of our own; -1: there is none */
-static inline int scratch(void)
+/* the first scratch file; -1: there is none */
+static inline int scratch_fd(void)
 {
 	DIR *d = opendir("/proc/self/fd");
 	struct dirent *e;
@@ -68,11 +85,36 @@ static inline int scratch(void)
 		n = readlink(path, to, sizeof(to) - 1);
 		to[n < 0 ? 0 : n] = 0;
 		if (strstr(to, "wse-memx"))
-			fd = open(path, O_RDWR | O_CLOEXEC);
+			fd = atoi(e->d_name);
 	}
 	if (d)
 		closedir(d);
 	return fd;
+}
+
+/* the same, through a door of our own */
+static inline int scratch(void)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", scratch_fd());
+	return open(path, O_RDWR | O_CLOEXEC);
+}
+
+/*
+ * Behind the descriptor there is another file from now on, so the kernel itself fails what comes,
+ * for io_uring as for the thread: /dev/full has no room, /dev/null ends too early, /dev/zero has
+ * what was never written. 0: done
+ */
+static inline int becomes(int fd, const char *path, int flags)
+{
+	int other = open(path, flags | O_CLOEXEC), ret;
+
+	if (fd < 0 || other < 0)
+		return -1;
+	ret = dup2(other, fd) == fd ? 0 : -1;
+	close(other);
+	return ret;
 }
 
 #endif

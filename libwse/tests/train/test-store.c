@@ -57,7 +57,8 @@ static int pass(struct wse_store *s, const struct wse_memx_pieces *l, uint64_t r
 	return ret;
 }
 
-static void passes(const char *dir, int want, const char *what)
+/* want: the way that it must go, and past the page cache or not; -1: any */
+static void passes(const char *dir, int want, int want_direct, const char *what)
 {
 	struct wse_store *s = NULL;
 	struct list t;
@@ -79,9 +80,10 @@ static void passes(const char *dir, int want, const char *what)
 	}
 	if (s)
 		way = wse_store_file_way(s, &direct);
-	ok(!ret && t.l.n > UNITS + 1 && (want < 0 || way == want), "%s: %s%s, %u pieces%s%s", what,
-	   way == WSE_DISK_IO_URING ? "io_uring" : "a thread", direct ? ", O_DIRECT" : "", t.l.n,
-	   ret ? ": " : "", ret ? wse_error() : "");
+	ok(!ret && t.l.n > UNITS + 1 && (want < 0 || way == want) &&
+		   (want_direct < 0 || direct == want_direct),
+	   "%s: %s%s, %u pieces%s%s", what, way == WSE_DISK_IO_URING ? "io_uring" : "a thread",
+	   direct ? ", O_DIRECT" : "", t.l.n, ret ? ": " : "", ret ? wse_error() : "");
 	if (s)
 		s->ops->close(s);
 	free_list(&t);
@@ -207,6 +209,53 @@ static void faulty(const char *dir, enum fault fault, int err, const char *says)
 	s->ops->close(s);
 	free_list(&t);
 	free(a);
+}
+
+/* requests that the kernel fails once they were begun: the same sentences, whichever way they go */
+static void by_kernel(const char *dir, int way)
+{
+	static const struct {
+		const char *path;
+		int flags, err;
+		const char *says;
+	} of[] = {
+		{"/dev/full", O_RDWR, -ENOSPC, "no room is left: make some"},
+		{"/dev/null", O_RDWR, -EIO, "the file ends too early"},
+		{"/dev/zero", O_RDWR, -EBADMSG, "the record is another one"},
+		{"/dev/null", O_WRONLY, -EBADF, "reading: Bad file descriptor: the disk refuses"},
+		{"/dev/zero", O_RDONLY, -EBADF, "writing: Bad file descriptor"},
+		{"/proc/self/fd", O_RDONLY, -EISDIR, "reading: Is a directory"},
+	};
+	struct list t;
+
+	make_list(&t, UNITS, OUTS, 3);
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+		struct wse_store *s = NULL;
+		int writes = of[i].err == -ENOSPC || !strncmp(of[i].says, "writing", 7), ret, is;
+
+		no_ring = way == WSE_DISK_THREAD;
+		ret = wse_store_file(&t.l, 3, dir, &s);
+		no_ring = 0;
+		is = s ? wse_store_file_way(s, NULL) : -1;
+		if (!ret && is != way) {
+			tap_skip("io_uring is refused here", "requests that the kernel fails");
+			s->ops->close(s);
+			break;
+		}
+		/* what was not written is not read; what was is through when it was read again */
+		if (!writes)
+			ret = ret ? ret : pass(s, &t.l, 1, 1);
+		if (!writes)
+			ret = ret ? ret : pass(s, &t.l, 2, 0);
+		ret = ret || becomes(scratch_fd(), of[i].path, of[i].flags) ? -EPROTO : 0;
+		ret = ret ? ret : pass(s, &t.l, writes ? 1 : 2, 1);
+		ok(ret == of[i].err && strstr(wse_error(), of[i].says) &&
+			   strstr(wse_error(), ": unit ") && strstr(wse_error(), ", piece "),
+		   "%s: %s", way == WSE_DISK_THREAD ? "a thread" : "io_uring", wse_error());
+		if (s)
+			s->ops->close(s);
+	}
+	free_list(&t);
 }
 
 static void no_room(const char *dir)
@@ -372,12 +421,20 @@ int main(void)
 
 	if (!mkdtemp(dir))
 		return 1;
-	passes(dir, -1, "four passes");
+	passes(dir, -1, -1, "four passes");
 	no_ring = 1;
-	passes(dir, WSE_DISK_THREAD, "io_uring refused");
+	passes(dir, WSE_DISK_THREAD, -1, "io_uring refused");
 	no_ring = 0;
+	not_direct = 1;
+	passes(dir, WSE_DISK_THREAD, 0, "O_DIRECT refused");
+	not_direct = 0;
+	not_direct_late = 1;
+	passes(dir, WSE_DISK_THREAD, 0, "O_DIRECT refused with the first block");
+	not_direct_late = 0;
 	if (!access("/dev/shm", W_OK))
-		passes("/dev/shm", -1, "on tmpfs");
+		passes("/dev/shm", -1, -1, "on tmpfs");
+	by_kernel(dir, WSE_DISK_THREAD);
+	by_kernel(dir, WSE_DISK_IO_URING);
 	faulty(dir, FLIPPED, -EBADMSG, "what is read is not what was written");
 	faulty(dir, FOREIGN, -EBADMSG, "the record is another one");
 	faulty(dir, OLD, -EBADMSG, "the record is another one");
