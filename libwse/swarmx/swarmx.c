@@ -243,6 +243,7 @@ static void hand_out(struct wse_swarm *s)
 			continue;
 		w->lent = 0;
 		w->served = 0;
+		w->no_device = 0;
 		w->first = first + (uint32_t)(i * n / alive);
 		w->n = first + (uint32_t)((i + 1) * n / alive) - w->first;
 		w->begun++;
@@ -416,11 +417,12 @@ int wse_swarm_start(struct wse_swarm *s, const struct wse_swarm_step *step)
 }
 
 /*
- * wait for all workers; take out those that failed. What a lost device failed with, NULL: none is
+ * wait for all workers; take out those whose device failed. What a lost device, or a worker whose
+ * device is good all the same, failed with; NULL: none did. again: the other devices may do it
  */
-static const struct wse_failure *collect(struct wse_swarm *s)
+static const struct wse_failure *collect(struct wse_swarm *s, int *again)
 {
-	const struct wse_failure *lost = NULL;
+	const struct wse_failure *lost = NULL, *other = NULL;
 
 	pthread_mutex_lock(&s->lock);
 	for (uint32_t d = 0; d < s->n; d++)
@@ -430,7 +432,11 @@ static const struct wse_failure *collect(struct wse_swarm *s)
 	for (uint32_t d = 0; d < s->n; d++) {
 		struct worker *w = &s->w[d];
 
-		if (w->alive && w->failure.err && w->failure.err != -ECANCELED) {
+		if (!w->alive || !w->failure.err || w->failure.err == -ECANCELED)
+			continue;
+		if (w->no_device) {
+			other = &w->failure;
+		} else {
 			w->alive = 0;
 			lost = &w->failure;
 			wse_logf(&s->log, WSE_LOG_WARN, "device %u is lost (%s) in step %llu",
@@ -438,16 +444,21 @@ static const struct wse_failure *collect(struct wse_swarm *s)
 		}
 	}
 	pthread_mutex_unlock(&s->lock);
-	return lost;
+	*again = !other;
+	return other ? other : lost;
 }
 
-/* all workers come to their end, on those that are left if need be; -errno of the last device */
+/*
+ * all workers come to their end, on those that are left if need be; -errno of the last device, or
+ * of what no other device would do better
+ */
 static int complete(struct wse_swarm *s)
 {
 	const struct wse_failure *lost;
+	int again;
 
-	while ((lost = collect(s))) {
-		if (!wse_swarm_alive(s))
+	while ((lost = collect(s, &again))) {
+		if (!again || !wse_swarm_alive(s))
 			return wse_failure_tell(lost);
 		wse_logf(&s->log, WSE_LOG_WARN,
 			 "nothing was committed: step %llu is repeated on "
@@ -495,7 +506,7 @@ static int share_units(struct wse_swarm *s)
 		ret = s->step.share_unit(s->step.share_ctx, &s->reduce[unit], unit);
 		if (ret) {
 			__atomic_store_n(&s->failed, 1, __ATOMIC_RELAXED);
-			collect(s);
+			collect(s, &(int){0});
 			return ret;
 		}
 		s->shared[unit] = 1;

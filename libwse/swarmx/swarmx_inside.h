@@ -30,6 +30,7 @@ struct worker {
 	struct wse_shared_buf
 		*parked[WSE_EXEC_AHEAD]; /* by index: until the host has added to it */
 	struct wse_failure failure;	 /* of this generation, err 0: none */
+	int no_device; /* it was not the device that failed: images or gradients have a bad file */
 	struct ask ask;			 /* what ASK_NOTHING: none waits */
 	int served;			 /* a begin of this generation was called */
 	struct wse_rows *rows;		 /* [nrows] of the micro-batch that is done */

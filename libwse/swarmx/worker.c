@@ -33,11 +33,15 @@ static int unit_ready(void *ctx, uint32_t unit)
 
 static int unit_take(void *ctx, uint32_t unit, int wait)
 {
-	struct wse_swarm *s = ((struct worker *)ctx)->s;
+	struct worker *w = ctx;
+	struct wse_swarm *s = w->s;
+	int ret;
 
 	if (wse_swarm_failed(s))
 		return -ECANCELED;
-	return s->step.unit_take(s->step.ready_ctx, unit, wait);
+	ret = s->step.unit_take(s->step.ready_ctx, unit, wait);
+	w->no_device |= ret && ret != -EAGAIN && ret != -ECANCELED;
+	return ret;
 }
 
 static void unit_done(void *ctx, uint32_t unit)
@@ -107,6 +111,8 @@ static int put_leaf(struct worker *w, uint32_t unit, uint32_t index, struct wse_
 	uint64_t begin = wse_spans_now(&w->s->spans);
 	int ret = add_leaf(w->s, unit, index, buf);
 
+	/* -EINVAL: a leaf that the tree does not wait for, an executor's fault */
+	w->no_device |= w->s->file && ret && ret != -EINVAL;
 	wse_spans_end(&w->s->spans, w->id, unit, begin);
 	return ret;
 }

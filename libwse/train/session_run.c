@@ -90,6 +90,9 @@ static int end_jobs(struct wse_session *s, uint64_t begin)
 	/* another rank failed; this one may have, too, and then says so */
 	if (ret && s->ranks && wse_ranks_failed(s->ranks) && wse_swarm_alive(s->swarm))
 		return ret;
+	/* no device's fault: a scratch file is bad */
+	if (ret && wse_swarm_alive(s->swarm))
+		return wse_fail_since(before, ret, "%s", strerror(-ret));
 	if (ret)
 		return wse_fail_in(wse_fail_since(before, ret, "%s", strerror(-ret)),
 				   "step %llu: the last device failed: ",

@@ -21,6 +21,9 @@ static int no_ring, full, full_now, failing;
 /* O_DIRECT: a file system says no at once, or takes the flag and refuses what is written so */
 static int not_direct, not_direct_late;
 static int full_fd = -1; /* this one alone is */
+/* scratch files in the order in which a thread made them, by the number that it gave itself */
+static __thread uint32_t maker, nmade;
+static int made[4][4];
 
 int __real_io_uring_queue_init(unsigned int entries, struct io_uring *ring, unsigned int flags);
 int __wrap_io_uring_queue_init(unsigned int entries, struct io_uring *ring, unsigned int flags);
@@ -38,6 +41,7 @@ int __wrap_io_uring_queue_init(unsigned int entries, struct io_uring *ring, unsi
 
 int __wrap_fallocate(int fd, int mode, off_t off, off_t len)
 {
+	made[maker % 4][nmade++ % 4] = fd;
 	if (!full)
 		return __real_fallocate(fd, mode, off, len);
 	errno = ENOSPC;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The file of one rank of several is on a full disk, or a faulty one, is cut, or has another rank's
- * records; the chain of a checkpoint was edited: all ranks end with one sentence, what is kept is
+ * A file of one rank of several (weights, gradients, images) is on a full disk, or a faulty one, is
+ * cut, or has another rank's records; the chain of a checkpoint was edited: all ranks end with one
+ * sentence, what is kept is
  * the last checkpoint, and any number of ranks goes on from it to the hash of a run without a
  * fault.
  */
@@ -13,11 +14,11 @@
 #define OWN_DIR "/tmp/wse-test-XXXXXX"
 #include "whole_run.h"
 
-static const char *const twins[] = {"sim:func,rows=4,cols=4", "sim:func,rows=4,cols=4"};
+static const char *const twins[] = {"sim:func,rows=2,cols=4", "sim:func,rows=2,cols=4"};
 
 /* of many units, so that most of it is in the files */
 static const char *const gpt[] = {
-	"model={name: gpt2, vocab_size: 256, max_position_embeddings: 64, hidden_size: 64,"
+	"model={name: gpt2, vocab_size: 256, max_position_embeddings: 16, hidden_size: 64,"
 	" num_hidden_layers: 12, num_heads: 4, filter_size: 256}",
 	"train_dataloader={batch_size: 3, micro_batch_size: 1, data_dir: TEXT}",
 	"checkpoint.steps=2",
@@ -36,6 +37,10 @@ struct job {
 static enum fault fault;
 static uint32_t which; /* of the scratch files of all ranks */
 static int broken;     /* it was done */
+/* of three files: which one becomes what, on rank 1 */
+enum kind { GRADS, IMAGES, STATE };
+static enum kind kind;
+static const char *turns_to;
 
 /* the n-th scratch file, through a door of our own; *fd: it; -1: there is none */
 static int door(uint32_t n, int *fd)
@@ -91,6 +96,11 @@ static int breaks(void *ctx)
 
 	if (fault && !broken && w->step == 3)
 		break_it();
+	if (!turns_to || broken || w->step != 3)
+		return 0;
+	full_fd = made[1][kind];
+	full_now = !turns_to[0];
+	broken = full_now || !becomes(full_fd, turns_to, O_RDWR);
 	return 0;
 }
 
@@ -101,6 +111,8 @@ static void *one_rank(void *arg)
 	const char *sets[] = {gpt[0], gpt[1], gpt[2], j->steps};
 	struct watch *w = &j->w[me->rank];
 
+	maker = me->rank;
+	nmade = 0;
 	*w = (struct watch){
 		.link = me->link, .files = j->files, .ranks = me->ranks, .stop = breaks};
 	me->ret = go(j->name, twins, 1, sets, 4, j->resume, w, &j->res[me->rank]);
@@ -126,14 +138,15 @@ static int there(const char *name, int step)
 }
 
 /* all ranks say the same of rank `who` */
-static int same_words(const struct rank *r, uint32_t ranks, uint32_t *who, const char *says)
+static int same_words(const struct rank *r, uint32_t ranks, uint32_t *who, const char *what,
+		      const char *says)
 {
 	char is[80], ended[80];
 	const char *unit;
 	int good = 1;
 
 	for (*who = 0; *who < ranks; ++*who) {
-		snprintf(is, sizeof(is), "rank %u (thread %u): the weights in a file", *who, *who);
+		snprintf(is, sizeof(is), "rank %u (thread %u): the %s in a file", *who, *who, what);
 		if (strstr(r[*who].why, is))
 			break;
 	}
@@ -164,13 +177,49 @@ static void faulty(const char *name, enum fault f, uint32_t file, int err, const
 	fault = NONE;
 	full_now = no_ring = 0;
 	full_fd = -1;
-	bad = !broken || r[0].ret != err || r[1].ret != err || !same_words(r, 2, &who, says);
+	bad = !broken || r[0].ret != err || r[1].ret != err ||
+	      !same_words(r, 2, &who, "weights", says);
 	if (!ok(!bad && there(name, 2) && !there(name, 6), "%s: %s", name, r[0].why))
 		printf("# %d: %s\n# %d: %s\n", r[0].ret, r[0].why, r[1].ret, r[1].why);
 	j.resume = 1;
 	bad = on(1 + 2 * file, &j, hash);
 	ok(!bad && !strcmp(hash, want), "%u ranks go on from there: the hash of a run without it",
 	   1 + 2 * file);
+}
+
+/*
+ * gradients or images of rank 1: behind its file there is another one, which the kernel has; path
+ * "": it is what it was, but full
+ */
+static void turned(enum kind k, const char *path, int err, const char *says, const char *want)
+{
+	static const char *const what[] = {"gradients", "images", "weights"};
+	struct job j = {.steps = "loop.max_steps=8", .files = WSE_FILES_IMAGES};
+	struct rank r[RANKS_MAX];
+	char name[40], hash[65];
+	uint32_t who = 0;
+	int bad;
+
+	snprintf(name, sizeof(name), "%s-%s", what[k], path[0] ? path + 5 : "full");
+	j.name = name;
+	kind = k;
+	turns_to = path;
+	broken = 0;
+	no_ring = !path[0]; /* it writes no more */
+	on_ranks(2, one_rank, &j, r);
+	turns_to = NULL;
+	full_now = no_ring = 0;
+	full_fd = -1;
+	bad = !broken || r[0].ret != err || r[1].ret != err ||
+	      !same_words(r, 2, &who, what[k], says) || who != 1;
+	if (!ok(!bad && there(name, 2) && !there(name, 6), "%s: %s", name, r[0].why))
+		printf("# %d: %s\n# %d: %s\n", r[0].ret, r[0].why, r[1].ret, r[1].why);
+	if (!want)
+		return;
+	j.resume = 1;
+	bad = on(2, &j, hash);
+	ok(!bad && !strcmp(hash, want),
+	   "2 ranks go on, all in files: the hash of a run without it");
 }
 
 /* a checkpoint that was changed by hand */
@@ -210,6 +259,11 @@ int main(void)
 	faulty("flipped", FLIPPED, 1, -EBADMSG, "what is read is not what was written", want);
 	faulty("foreign", FOREIGN, 0, -EBADMSG, "the record is another one", want);
 	faulty("cut", CUT, 1, -EIO, "the file ends too early", want);
+	for (enum kind k = GRADS; k <= IMAGES; k++) {
+		turned(k, "", -ENOSPC, "no room is left: make some", want);
+		turned(k, "/dev/null", -EIO, "the file ends too early", NULL);
+		turned(k, "/dev/zero", -EBADMSG, "the record is another one", NULL);
+	}
 	edited(want);
 	ok(!dir_remove(), "nothing is left");
 	return tap_end();
