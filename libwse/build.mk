@@ -187,7 +187,7 @@ TRAIN_TESTS := $(patsubst %.c,%,$(wildcard libwse/tests/train/test-*.c))
 # one has a model of its own, that misbehaves on demand
 MOCK_TEST := libwse/tests/device/test-mock
 $(eval $(call c_test,$(MOCK_TEST),libwse/tests/device/mock-model.c \
-	hw/model/wave.c hw/model/waits.c,\
+	$(addprefix hw/model/,wave.c waits.c print.c lines.c),\
 	$(B)/libwse.a,$(LIBWSE_LIBS),$(B)/asan/libwse.a))
 # one plays a kernel of another release
 LDFLAGS_libwse/tests/device/test-versions \
@@ -230,6 +230,13 @@ $(foreach t,$(TRAIN_TESTS),$(eval $(call c_test,$(t),$(REF_SRC),$(LIBWSE),$(LIBW
 	-lopenblas,$(LIBWSE_ASAN))))
 $(foreach t,$(DEVICE_TESTS) $(TRAIN_TESTS),$(B)/$(t) $(B)/asan/$(t)): | $(FW)/wse-fw.bin \
 	$(FW_PROGRAMS)
+
+# one has a kernel of its own
+PRINT_KERNEL := $(B)/libwse/tests/device/print_kernel.elf
+$(PRINT_KERNEL): libwse/tests/device/print_kernel.c firmware/runtime/program.ld $(FW_HDRS)
+	@mkdir -p $(@D)
+	$(call short,RVCC,$@)$(RVCC) $(RVFLAGS) -T firmware/runtime/program.ld $(RVLINK) -o $@ $<
+$(B)/libwse/tests/device/test-print $(B)/asan/libwse/tests/device/test-print: | $(PRINT_KERNEL)
 
 # the same program on the shared library: every device and nothing but the exported names
 $(B)/libwse/tests/device/test-linear-so: $(B)/libwse/tests/device/test-linear.o $(B)/libwse.so \

@@ -19,6 +19,6 @@ SUITES += $(B)/$(GDB_TEST) $(B)/asan/$(GDB_TEST) hw/gdb/tests/test_session
 
 # the debugger's session on many cores
 GDB_MANY := hw/gdb/tests/many
-$(eval $(call c_program,$(GDB_MANY),$(GDB_MANY).c hw/twin/tests/dev.c hw/model/elf32.c,\
+$(eval $(call c_program,$(GDB_MANY),$(GDB_MANY).c hw/twin/tests/dev.c,\
 	$(GDB_STUB) $(TWIN),-lm))
 ALL += $(B)/$(GDB_MANY)

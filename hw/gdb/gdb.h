@@ -58,6 +58,8 @@ bool gdb_choked(const struct gdb_stub *g);
 bool gdb_runs(const struct gdb_stub *g);
 /* As the model's advance; WSE_STOP_BREAK with 0 cycles while the debugger holds the wafer. */
 enum wse_stop gdb_advance(struct gdb_stub *g, uint64_t max_cycles, uint64_t *ran);
+/* From `retire`, as the model's brk: gdb_advance() returns soon; no stop for the debugger. */
+void gdb_brk(struct gdb_stub *g);
 /* The program of a core ended with a status: tells the debugger. */
 void gdb_exited(struct gdb_stub *g, uint32_t core, unsigned int status);
 /* The debugger killed a core: that is held now. */

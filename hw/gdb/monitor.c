@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* gdb's `monitor COMMAND` and `info os processes`: what a core has beside registers and memory. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cause.h"
+#include "elf32.h"
+#include "print.h"
 #include "stub.h"
 #include "waits.h"
 
@@ -208,6 +211,34 @@ static void m_waits(struct gdb_stub *g, uint32_t core, const struct wse_core_uni
 		 *w.whom ? w.whom : "itself");
 }
 
+static void print_text(void *arg, const char *text, size_t len)
+{
+	(void)len;
+	gdb_text(arg, "%s", text);
+}
+
+static void m_printed(struct gdb_stub *g, uint32_t core, const struct wse_core_units *u)
+{
+	static uint8_t area[WSE_SRAM_BYTES];
+	struct wse_print p;
+	char why[400];
+	size_t size;
+	void *file = g->program ? elf32_read(g->program, &size) : NULL;
+
+	(void)u;
+	if (!file) {
+		gdb_text(g, "the program's file is not known, and the formats are there\n");
+		return;
+	}
+	wse_print_find(&p, file, size);
+	if (!p.bytes)
+		gdb_text(g, "%s has no wse_printf()\n", g->program);
+	else if (!g->cfg.ops->peek(g->cfg.model, core, p.area, area, p.bytes) &&
+		 wse_print_each(&p, area, print_text, g, why, sizeof(why)))
+		gdb_text(g, "%s\n", why);
+	free(file);
+}
+
 static const struct {
 	const char *name, *help;
 	void (*fn)(struct gdb_stub *g, uint32_t core, const struct wse_core_units *u);
@@ -218,6 +249,7 @@ static const struct {
 	{"queues", "wavelets in the router's queues and in the core's", m_queues},
 	{"routes", "the router's routes", m_routes},
 	{"colors", "routes and queues", m_colors},
+	{"printed", "messages of wse_printf() that the host has not taken yet", m_printed},
 	{"waits", "what the core waits for, and who has to move", m_waits},
 };
 

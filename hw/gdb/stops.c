@@ -348,6 +348,12 @@ void gdb_resume(struct gdb_stub *g)
 	look(g, true);
 }
 
+void gdb_brk(struct gdb_stub *g)
+{
+	g->asked = true;
+	g->cfg.ops->brk(g->cfg.model);
+}
+
 bool gdb_runs(const struct gdb_stub *g)
 {
 	return g->running;
@@ -392,6 +398,7 @@ enum wse_stop gdb_advance(struct gdb_stub *g, uint64_t max_cycles, uint64_t *ran
 		*ran = 0;
 	if (!g->running)
 		return WSE_STOP_BREAK;
+	g->asked = false;
 	for (uint32_t i = 0; i < g->ncores; i++) {
 		const struct gdb_core *c = &g->core[i];
 
@@ -405,7 +412,8 @@ enum wse_stop gdb_advance(struct gdb_stub *g, uint64_t max_cycles, uint64_t *ran
 		return g->cfg.ops->advance(g->cfg.model, max_cycles, ran);
 	if (nresumed < nattached) /* gdb steps over a breakpoint */
 		singly = one;
-	while (g->running && done < max_cycles && why == WSE_STOP_CYCLES && !g->interrupted) {
+	while (g->running && done < max_cycles && why == WSE_STOP_CYCLES && !g->interrupted &&
+	       !g->asked) {
 		n = max_cycles - done < QUANTUM ? max_cycles - done : QUANTUM;
 		retired = g->retired;
 		if (singly < g->ncores) {

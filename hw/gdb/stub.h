@@ -51,6 +51,7 @@ struct gdb_stub {
 	uint32_t ncores;
 	struct gdb_core *core;
 	bool connected, running, interrupted;
+	bool asked; /* by gdb_brk() */
 	bool traced; /* records of all cores are asked for */
 	uint32_t nstops; /* breakpoints, watchpoints and steps: what needs records */
 	uint64_t retired; /* instructions of the cores that it is attached to */

@@ -15,5 +15,9 @@ $(eval $(call c_program,hw/model/tests/test_units,$(addprefix hw/,model/tests/te
 $(eval $(call c_test,hw/model/tests/test_lines,hw/model/lines.c))
 $(B)/hw/model/tests/test_lines $(B)/asan/hw/model/tests/test_lines: | $(B)/firmware/train.elf
 
+$(eval $(call c_test,hw/model/tests/test_print,hw/model/print.c hw/model/elf32.c))
+$(B)/hw/model/tests/test_print $(B)/asan/hw/model/tests/test_print: \
+	| $(B)/libwse/tests/device/print_kernel.elf
+
 ALL += $(B)/hw/model/tests/test_model $(B)/hw/model/tests/test_units
 SUITES += $(foreach t,model units,$(B)/hw/model/tests/test_$(t) "$(B)/hw/model/tests/test_$(t) rtl")

@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #ifndef EF_RISCV_RVC
@@ -11,6 +12,39 @@
 #endif
 
 #define refuse(...) (snprintf(why, why_len, __VA_ARGS__), -ENOEXEC)
+
+void *elf32_read(const char *path, size_t *size)
+{
+	FILE *f = fopen(path, "rb");
+	char *buf = NULL;
+	size_t room = 0, n = 0;
+
+	if (!f)
+		return NULL;
+	do {
+		char *p;
+
+		if (room > 1u << 26) { /* no program for 48 KiB is that large */
+			errno = EFBIG;
+			goto fail;
+		}
+		room = room ? 2 * room : 1u << 16;
+		p = realloc(buf, room);
+		if (!p)
+			goto fail;
+		buf = p;
+		n += fread(buf + n, 1, room - n, f);
+	} while (n == room);
+	if (ferror(f))
+		goto fail;
+	fclose(f);
+	*size = n;
+	return buf;
+fail:
+	fclose(f);
+	free(buf);
+	return NULL;
+}
 
 static bool inside(size_t size, uint64_t offset, uint64_t len)
 {

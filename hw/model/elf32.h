@@ -20,6 +20,9 @@ struct elf32 {
 	} segment[ELF32_SEGMENTS];
 };
 
+/* A file of at most 64 MiB, to be freed; NULL with errno. */
+void *elf32_read(const char *path, size_t *size);
+
 /*
  * Parses size bytes at file and checks that every segment lies in [base, base + bytes). 0, or
  * -ENOEXEC with one sentence in why (no newline).

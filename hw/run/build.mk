@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # wse-run, one bare-metal program on one core, and its tests.
 
-RUN_SRCS := $(wildcard hw/run/*.c) $(addprefix hw/model/,elf32.c lines.c)
+RUN_SRCS := $(wildcard hw/run/*.c)
 $(eval $(call c_program,wse-run,$(RUN_SRCS),$(GDB_STUB) $(MODEL_LIBS),$(MODEL_LINK)))
 
 ALL += $(B)/wse-run

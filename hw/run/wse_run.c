@@ -16,6 +16,7 @@
 #include "maps.h"
 #include "model.h"
 #include "options.h"
+#include "printed.h"
 #include "profile.h"
 #include "replay.h"
 #include "waits.h"
@@ -42,6 +43,7 @@ struct run {
 	struct replay *replay;
 	struct profile *profile;
 	struct wse_lines lines; /* of the program */
+	struct printed printed; /* by the program; of a run before the run nothing */
 	struct gdb_stub *gdb;	/* NULL: no debugger */
 	struct gdb_server *server;
 };
@@ -78,6 +80,14 @@ static void trace_line(FILE *out, const struct wse_retire *r)
 	fputc('\n', out);
 }
 
+static void stop_soon(struct run *run)
+{
+	if (run->gdb)
+		gdb_brk(run->gdb);
+	else
+		run->ops->brk(run->model);
+}
+
 /*
  * Detects the end at the store itself, so that the count of instructions does not depend on how far
  * the model runs.
@@ -101,41 +111,8 @@ static void on_retire(void *arg, const struct wse_retire *r)
 	}
 	for (unsigned int i = 0; i < sizeof(run->host) && r->mem_size; i++)
 		run->ended |= run->host[i];
-	if (run->ended)
-		run->ops->brk(run->model);
-}
-
-static void *read_file(const char *path, size_t *size)
-{
-	FILE *f = fopen(path, "rb");
-	char *buf = NULL;
-	size_t room = 0, n = 0;
-
-	if (!f)
-		return NULL;
-	do {
-		char *p;
-
-		if (room > 1u << 26) { /* no program for 48 KiB is that large */
-			errno = EFBIG;
-			goto fail;
-		}
-		room = room ? 2 * room : 1u << 16;
-		p = realloc(buf, room);
-		if (!p)
-			goto fail;
-		buf = p;
-		n += fread(buf + n, 1, room - n, f);
-	} while (n == room);
-	if (ferror(f))
-		goto fail;
-	fclose(f);
-	*size = n;
-	return buf;
-fail:
-	fclose(f);
-	free(buf);
-	return NULL;
+	if (printed_retire(&run->printed, r) || run->ended)
+		stop_soon(run);
 }
 
 static int load(struct run *run, const struct elf32 *elf)
@@ -245,17 +222,26 @@ static void tell_debugger(struct run *run, unsigned int status)
 static int proceed(struct run *run, const struct options *o, struct wse_core_state *st,
 		   uint64_t *cycles)
 {
+	char said[400];
 	double next = 0;
 	enum wse_stop why;
 	uint64_t ran;
 
 	*cycles = 0;
 	do {
-		uint64_t left = o->max_cycles - *cycles;
+		uint64_t left = o->max_cycles - *cycles, n = run->printed.due ? 1 : CHUNK;
 		int err;
 
-		why = advance(run, left < CHUNK ? left : CHUNK, &ran);
+		why = advance(run, left < n ? left : n, &ran);
 		*cycles += ran;
+		if (run->printed.due && why == WSE_STOP_BREAK)
+			why = WSE_STOP_CYCLES;
+		err = printed_show(&run->printed, run->ops, run->model, run->core, said,
+				   sizeof(said));
+		if (err) {
+			fprintf(stderr, "wse-run: %s\n", said);
+			return err;
+		}
 		err = run->ops->get_state(run->model, run->core, st);
 		if (err)
 			return err;
@@ -497,7 +483,7 @@ int main(int argc, char **argv)
 
 	if (parse_options(argc, argv, &o))
 		return EXIT_USAGE;
-	file = read_file(o.program, &size);
+	file = elf32_read(o.program, &size);
 	if (!file) {
 		fprintf(stderr, "wse-run: cannot read %s: %s\n", o.program, strerror(errno));
 		return EXIT_USAGE;
@@ -519,6 +505,7 @@ int main(int argc, char **argv)
 		goto out;
 	}
 	wse_lines_find(&run.lines, file, size);
+	wse_print_find(&run.printed.print, file, size);
 	if (o.profile &&
 	    profile_open(o.profile, o.rows, o.cols, &run.lines, &run.profile, why, sizeof(why))) {
 		fprintf(stderr, "wse-run: --profile: %s\n", why);

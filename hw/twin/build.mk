@@ -13,7 +13,8 @@ CFLAGS_hw/twin/fast/vector/vector_avx2.c := -O1 -fexpensive-optimizations
 CFLAGS_hw/twin/fast/vector/vector_avx512.c := $(CFLAGS_hw/twin/fast/vector/vector_avx2.c)
 
 # all of it, and the exact machine alone, without fast/ and jit/
-TWIN_EXACT_C := $(addprefix hw/model/,model.c wave.c waits.c timeline.c heat.c) \
+TWIN_EXACT_C := $(addprefix hw/model/,model.c wave.c waits.c timeline.c heat.c \
+	elf32.c lines.c print.c) \
 	$(foreach d,$(TWIN_SLOW),$(wildcard $(d)/*.c))
 TWIN_FAST_C := $(foreach d,$(TWIN_QUICK),$(wildcard $(d)/*.c))
 $(eval $(call c_archive,hw/libwse_twin.a,$(filter-out %/alone.c,$(TWIN_EXACT_C)) $(TWIN_FAST_C)))

@@ -29,6 +29,9 @@ struct wse_transport {
 	/* NULL: it has no waves; w NULL: as wse_device_wave() */
 	int (*wave)(struct wse_device *dev, const struct wse_wave_window *w);
 
+	/* NULL: it has no debugger's view. Bytes of a core, without a cycle, -EINVAL if outside. */
+	int (*peek)(struct wse_device *dev, uint32_t core, uint32_t addr, void *buf, size_t len);
+
 	/*
 	 * An ioctl that needs no buffer and no context, with its struct. -EINVAL: it is unknown,
 	 * for callers have checked what they ask.
@@ -123,6 +126,17 @@ void wse_context_put(struct wse_context *ctx);
 void wse_fence_init(struct wse_fence *fence, struct wse_context *ctx);
 
 /* ---- program.c ---- */
+/* The ELF file of a program: its formats, functions and lines are there alone. */
+struct wse_code {
+	atomic_uint refs;
+	size_t size;
+	char bytes[];
+};
+
+/* The program's; valid as long as that. Its name for sentences. */
+const struct wse_code *wse_program_code(const struct wse_program *prog, const char **name);
+void wse_code_get(struct wse_code *code);
+void wse_code_put(struct wse_code *code); /* NULL is ignored */
 /*
  * The library's kernels run on the tile's first so many columns, once the program is copied to the
  * cores again. For one that wse_program_create() made. -ERANGE, -ENOTSUP with words

@@ -22,8 +22,9 @@ struct wse_symbol {
 struct wse_program {
 	struct wse_device *dev; /* held */
 	char *name;		/* for sentences */
-	uint32_t start, end;	/* SRAM offsets, multiples of 8: what is copied */
-	unsigned char *image;	/* end - start bytes */
+	struct wse_code *code;
+	uint32_t start, end;  /* SRAM offsets, multiples of 8: what is copied */
+	unsigned char *image; /* end - start bytes */
 	struct wse_symbol *symbols;
 	uint32_t nsymbols;
 	char *strings; /* terminated */
@@ -34,6 +35,35 @@ struct wse_program {
 	struct wse_buffer *buf; /* the image where devices read it, or NULL */
 	uint16_t rows, cols;
 };
+
+static struct wse_code *code_of(const void *bytes, size_t size)
+{
+	struct wse_code *code = malloc(sizeof(*code) + size);
+
+	if (code) {
+		atomic_init(&code->refs, 1);
+		code->size = size;
+		memcpy(code->bytes, bytes, size);
+	}
+	return code;
+}
+
+const struct wse_code *wse_program_code(const struct wse_program *prog, const char **name)
+{
+	*name = prog->name;
+	return prog->code;
+}
+
+void wse_code_get(struct wse_code *code)
+{
+	atomic_fetch_add(&code->refs, 1);
+}
+
+void wse_code_put(struct wse_code *code)
+{
+	if (code && atomic_fetch_sub(&code->refs, 1) == 1)
+		free(code);
+}
 
 struct file {
 	const unsigned char *bytes;
@@ -362,6 +392,7 @@ static void program_free(struct wse_program *prog)
 		wse_buffer_put(prog->buf);
 	wse_device_put(prog->dev);
 	free(prog->name);
+	wse_code_put(prog->code);
 	free(prog->image);
 	free(prog->cols_at.at);
 	free(prog->rows_at.at);
@@ -390,7 +421,8 @@ static int load_image(struct wse_context *ctx, const struct file *f, int keep,
 	prog->dev = ctx->dev;
 	wse_device_get(prog->dev);
 	prog->name = strdup(f->name);
-	ret = prog->name ? read_segments(f, &h, &info, prog) : -ENOMEM;
+	prog->code = code_of(f->bytes, f->size);
+	ret = prog->name && prog->code ? read_segments(f, &h, &info, prog) : -ENOMEM;
 	if (!ret)
 		ret = read_symbols(f, &h, prog);
 	if (!ret)

@@ -10,6 +10,7 @@
  *   sim_job.c		submits: from pending through the rings to their fences
  *   sim_fence.c	fences
  *   sim_wave.c		windows of waves
+ *   sim_debug.c	what debuggers see of the cores
  *
  * Only the thread calls the model once it runs. Locks, outer first: sim_fence.lock, sim.lock,
  * sim_bus.lock.
@@ -282,6 +283,9 @@ int sim_load_firmware(struct sim *sim);
 
 /* sim_wave.c */
 int sim_wave(struct wse_device *dev, const struct wse_wave_window *w);
+
+/* sim_debug.c */
+int sim_peek(struct wse_device *dev, uint32_t core, uint32_t addr, void *buf, size_t len);
 
 /* sim_ring.c; all but alloc and free with sim.lock */
 int sim_ring_alloc(struct sim *sim, struct sim_ring *ring, uint32_t id, uint32_t size);

@@ -449,6 +449,23 @@ int wse_program_symbol(const struct wse_program *prog, const char *name, uint32_
 uint32_t wse_program_end(const struct wse_program *prog);
 
 /*
+ * Takes what the cores have said with wse_printf() (wse_print.h) since the last call, or since the
+ * program was copied: fn gets each message of each core, cores by rows, a core's in its order, on
+ * the calling thread. The text of a message does not depend on timing where the program does not.
+ * It copies from and to all cores on queue 1: call it when no command runs the program. A core
+ * whose area (512 bytes, if the program does not say other) is full drops messages, and the last
+ * text of the core says how many. On a context that is lost, devices of this process still tell
+ * what there is, at each call.
+ *
+ * -ENODATA	the program has no wse_printf(), or no symbols
+ * -EBADMSG	a core's messages are damaged (wse_error() says which); the others were handed over
+ * and what wse_submit() and wse_fence_wait() return
+ */
+typedef void (*wse_message_fn)(void *arg, uint32_t row, uint32_t col, const char *text);
+int wse_program_print(struct wse_context *ctx, const struct wse_program *prog, wse_message_fn fn,
+		      void *arg);
+
+/*
  * The cores keep what was loaded. Commands that copy the program must have ended. NULL is ignored.
  */
 void wse_program_destroy(struct wse_program *prog);

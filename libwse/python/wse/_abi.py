@@ -785,6 +785,8 @@ class wse_run_result(Structure):
 
 # ---- callbacks ----
 
+# Takes what the cores have said with wse_printf() (wse_print.h) since the last call, or since the program was copied: fn gets each message of each core, cores by rows, a core's in its order, on the calling thread. The text of a message does not depend on timing where the program does not. It copies from and to all cores on queue 1: call it when no command runs the program. A core whose area (512 bytes, if the program does not say other) is full drops messages, and the last text of the core says how many. On a context that is lost, devices of this process still tell what there is, at each call. -ENODATA the program has no wse_printf(), or no symbols -EBADMSG a core's messages are damaged (wse_error() says which); the others were handed over and what wse_submit() and wse_fence_wait() return
+wse_message_fn = CFUNCTYPE(None, c_void_p, c_uint32, c_uint32, c_char_p)
 # one line of text without the newline; may be called from any thread
 wse_log_fn = CFUNCTYPE(None, c_void_p, c_uint, c_char_p)
 
@@ -1540,6 +1542,8 @@ bind("wse_program_end", c_uint32, POINTER(wse_program), doc="""
 First SRAM offset behind the program (a multiple of 16); free up to the stack, info.sram_kib -
 1088 B.
 """)
+
+bind("wse_program_print", c_int, POINTER(wse_context), POINTER(wse_program), wse_message_fn, c_void_p)
 
 bind("wse_program_destroy", None, POINTER(wse_program), doc="""
 The cores keep what was loaded. Commands that copy the program must have ended. NULL is ignored.

@@ -5,7 +5,7 @@ import errno
 import time
 import weakref
 from ctypes import byref
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Union
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
 from . import _abi
 from ._abi import lib
@@ -251,6 +251,18 @@ class Context(Handle):
         raw = ctypes.POINTER(_abi.wse_program)()
         self._call(lib.wse_program_create, text(path), byref(raw))
         return Program(raw)
+
+    @says("wse_program_print")
+    def messages(self, program: Program) -> List[Tuple[int, int, str]]:
+        """What the cores have printed since the last call: row, column, text of each message."""
+        said: List[Tuple[int, int, str]] = []
+
+        def hear(_arg: Any, row: int, col: int, what: bytes) -> None:
+            said.append((row, col, what.decode(errors="replace")))
+
+        with using(program) as (raw,):
+            self._call(lib.wse_program_print, raw, _abi.wse_message_fn(hear), None)
+        return said
 
     @says("wse_submit")
     def submit(self, commands: Iterable[Any], after: Sequence[Fence] = ()) -> Fence:
