@@ -63,14 +63,11 @@ static int parse_core(const char *text, struct options *o)
 int parse_options(int argc, char **argv, struct options *o)
 {
 	static const struct option longs[] = {
-		{"model", 1, NULL, 'm'},      {"core", 1, NULL, 'c'},
-		{"max-cycles", 1, NULL, 'n'}, {"rows", 1, NULL, 'R'},
-		{"cols", 1, NULL, 'C'},	      {"trace", 1, NULL, 't'},
-		{"version", 0, NULL, 'V'},    {"help", 0, NULL, 'h'},
-		{"gdb", 1, NULL, 'g'},	      {"wave", 1, NULL, 'w'},
-		{"replay", 1, NULL, 'r'},     {"heat", 1, NULL, 'H'},
-		{"profile", 1, NULL, 'p'},    {"all", 0, NULL, 'a'},
-		{0},
+		{"model", 1, NULL, 'm'},   {"core", 1, NULL, 'c'},   {"max-cycles", 1, NULL, 'n'},
+		{"rows", 1, NULL, 'R'},	   {"cols", 1, NULL, 'C'},   {"trace", 1, NULL, 't'},
+		{"version", 0, NULL, 'V'}, {"help", 0, NULL, 'h'},   {"gdb", 1, NULL, 'g'},
+		{"wave", 1, NULL, 'w'},	   {"replay", 1, NULL, 'r'}, {"heat", 1, NULL, 'H'},
+		{"profile", 1, NULL, 'p'}, {"all", 0, NULL, 'a'},    {0},
 	};
 	char why[400];
 	uint64_t n;

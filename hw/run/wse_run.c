@@ -36,7 +36,7 @@ struct run {
 	struct wse_model *model;
 	uint32_t core, tohost; /* the core whose program ends the run */
 	uint32_t first, end;   /* the cores that run it */
-	uint8_t host[8]; /* the symbol's bytes as stores leave them */
+	uint8_t host[8];       /* the symbol's bytes as stores leave them */
 	uint64_t retired;
 	bool ended;
 	FILE *trace;

@@ -272,6 +272,8 @@ void wse_context_put(struct wse_context *ctx)
 
 	if (atomic_fetch_sub(&ctx->refs, 1) != 1)
 		return;
+	for (uint32_t i = 0; i < WSE_CODES; i++)
+		wse_code_put(ctx->code[i]);
 	dev->ops->context_free(ctx);
 	wse_device_put(dev);
 }

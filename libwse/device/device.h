@@ -11,8 +11,10 @@
 
 #include <wse/wse.h>
 
+#define WSE_CODES 16u /* programs that a context knows */
 #define WSE_LOST 512 /* bytes of the sentence why something is lost, terminated */
 
+struct wse_code;
 struct wse_uri;
 struct wse_wave_window;
 
@@ -90,6 +92,7 @@ struct wse_context {
 	struct wse_device *dev;
 	atomic_uint refs;    /* the user's, fences, programs */
 	char lost[WSE_LOST]; /* as that of dev */
+	struct wse_code *code[WSE_CODES]; /* lost_lock; the newest first */
 };
 
 struct wse_fence {
@@ -129,6 +132,8 @@ void wse_fence_init(struct wse_fence *fence, struct wse_context *ctx);
 /* The ELF file of a program: its formats, functions and lines are there alone. */
 struct wse_code {
 	atomic_uint refs;
+	uint32_t start, end;  /* SRAM offsets of what is copied to the cores */
+	unsigned char *image; /* of that */
 	size_t size;
 	char bytes[];
 };
@@ -137,6 +142,16 @@ struct wse_code {
 const struct wse_code *wse_program_code(const struct wse_program *prog, const char **name);
 void wse_code_get(struct wse_code *code);
 void wse_code_put(struct wse_code *code); /* NULL is ignored */
+/* A context knows the latest of its programs, for the sentence of its loss. */
+void wse_context_knows(struct wse_context *ctx, struct wse_code *code);
+/*
+ * "sum at product.c:9": where pc is, of the program of which `near` is a part: n bytes of a core's
+ * SRAM from offset at on. "" if that is no program of the context, or it has no symbols. From any
+ * thread.
+ */
+#define WSE_PLACE 192u
+void wse_context_place(struct wse_context *ctx, uint32_t pc, uint32_t at, const void *near,
+		       size_t n, char text[WSE_PLACE]);
 /*
  * The library's kernels run on the tile's first so many columns, once the program is copied to the
  * cores again. For one that wse_program_create() made. -ERANGE, -ENOTSUP with words

@@ -42,6 +42,7 @@ static struct wse_code *code_of(const void *bytes, size_t size)
 
 	if (code) {
 		atomic_init(&code->refs, 1);
+		code->image = NULL;
 		code->size = size;
 		memcpy(code->bytes, bytes, size);
 	}
@@ -61,8 +62,10 @@ void wse_code_get(struct wse_code *code)
 
 void wse_code_put(struct wse_code *code)
 {
-	if (code && atomic_fetch_sub(&code->refs, 1) == 1)
-		free(code);
+	if (!code || atomic_fetch_sub(&code->refs, 1) != 1)
+		return;
+	free(code->image);
+	free(code);
 }
 
 struct file {
@@ -164,6 +167,9 @@ static int read_segments(const struct file *f, const Elf32_Ehdr *h, const struct
 	prog->image = calloc(1, prog->end - prog->start);
 	if (!prog->image)
 		return -ENOMEM;
+	prog->code->image = prog->image;
+	prog->code->start = prog->start;
+	prog->code->end = prog->end;
 	for (i = 0; i < h->e_phnum; i++) {
 		memcpy(&p, f->bytes + h->e_phoff + i * sizeof(p), sizeof(p));
 		if (p.p_type == PT_LOAD && p.p_memsz)
@@ -393,7 +399,6 @@ static void program_free(struct wse_program *prog)
 	wse_device_put(prog->dev);
 	free(prog->name);
 	wse_code_put(prog->code);
-	free(prog->image);
 	free(prog->cols_at.at);
 	free(prog->rows_at.at);
 	free(prog->symbols);
@@ -427,6 +432,8 @@ static int load_image(struct wse_context *ctx, const struct file *f, int keep,
 		ret = read_symbols(f, &h, prog);
 	if (!ret)
 		ret = read_places(f, &h, prog);
+	if (!ret) /* before a command of it can fail */
+		wse_context_knows(ctx, prog->code);
 	if (!ret)
 		ret = keep ? make_buffer(ctx, prog) : copy_to_cores(ctx, prog);
 	if (!ret)

@@ -343,6 +343,36 @@ static void who_moves(const struct sim *sim, const struct drm_wse_fault *f, char
 	snprintf(text, size, *w.whom ? "; who has to move (column,row): %s" : "", w.whom);
 }
 
+/*
+ * "; core (column,row) 1,0 stands in sum at product.c:9"; "" where the fault names no core, or that has
+ * no place that is known. A record has no pc of a core that only runs or waits: the core has it.
+ */
+static void where(struct sim *sim, struct wse_context *ctx, const struct drm_wse_fault *f,
+		  char *text, size_t size)
+{
+	uint32_t core = f->row * sim->geom.cols + f->col, at;
+	struct wse_core_state st;
+	char place[WSE_PLACE], near[64];
+
+	*text = 0;
+	if (!sim->ops->get_state || !sim->ops->peek || f->cmd_op != WSE_OP_START ||
+	    f->row >= sim->geom.rows || f->col >= sim->geom.cols ||
+	    sim->ops->get_state(sim->model, core, &st))
+		return;
+	at = (f->pc ? f->pc : st.pc) - WSE_SRAM_BASE;
+	if (at >= sim->geom.sram_bytes)
+		return;
+	at = at < sizeof(near) / 2 ? 0 : (at & ~3u) - sizeof(near) / 2;
+	if (at > sim->geom.sram_bytes - sizeof(near))
+		at = sim->geom.sram_bytes - sizeof(near);
+	if (sim->ops->peek(sim->model, core, WSE_SRAM_BASE + at, near, sizeof(near)))
+		return;
+	wse_context_place(ctx, f->pc ? f->pc : st.pc, at, near, sizeof(near), place);
+	if (*place)
+		snprintf(text, size, "; core (column,row) %u,%u stands in %s", f->col, f->row,
+			 place);
+}
+
 static void note_fault(struct sim *sim, struct sim_ring *ring, const struct sim_slot *slot,
 		       const struct wse_cqe *cqe, int err)
 {
@@ -351,7 +381,7 @@ static void note_fault(struct sim *sim, struct sim_ring *ring, const struct sim_
 				  .status = cqe->status >> 1,
 				  .queue = ring->id,
 				  .color = 0xffffffff};
-	char text[WSE_LOST], whom[160];
+	char text[WSE_LOST], whom[160], line[WSE_PLACE + 40];
 
 	if (ctx->first)
 		return;
@@ -376,7 +406,9 @@ static void note_fault(struct sim *sim, struct sim_ring *ring, const struct sim_
 	ctx->fault = f;
 	wse_explain_fault(&f, err, text, sizeof(text));
 	who_moves(sim, &f, whom, sizeof(whom));
-	wse_context_lose(&ctx->base, "command %u of its submit: %s%s", slot->index, text, whom);
+	where(sim, &ctx->base, &f, line, sizeof(line));
+	wse_context_lose(&ctx->base, "command %u of its submit: %s%s%s", slot->index, text, line,
+			 whom);
 }
 
 /* the fence's users look when it has signalled */

@@ -54,3 +54,10 @@ WSE_ENTRY void last(uint32_t args, uint32_t info)
 	for (;;)
 		;
 }
+
+WSE_ENTRY void hang(uint32_t args, uint32_t info)
+{
+	(void)info;
+	wse_printf("waits for color %u\n", *(uint32_t *)args);
+	wse_done(wse_recv(*(uint32_t *)args));
+}

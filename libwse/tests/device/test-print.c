@@ -69,6 +69,12 @@ static void end(struct dev *d)
 	wse_context_destroy(d->ctx);
 }
 
+/* the sentence of a context that is lost */
+static const char *loss(const struct dev *d)
+{
+	return run(d, "say", 0, 0, 0) == -EIO ? wse_error() : "it is not lost";
+}
+
 static bool alike(const struct said *s, const char *text)
 {
 	for (uint32_t i = 0; i < CORES; i++)
@@ -140,16 +146,33 @@ static void test_damage(struct dev *d, const char *model)
 
 static void test_loss(struct dev *d, const char *model)
 {
+	struct wse_program *other;
 	struct said s;
 
 	ok(run(d, "last", 0x90000000, 0, 0) == -EFAULT && !take(d, &s) &&
 		   strstr(s.core[0], "at 0x90000000\n"),
 	   "%s: what a core said before its fault", model);
+	ok(strstr(loss(d), "core (column,row) 0,0 stands in last at print_kernel.c:53"),
+	   "%s: ... and where it stands: %s", model, loss(d));
 	end(d);
 	ok(!begin(d) && !take(d, &s) && !s.calls, "%s: the next context begins without it", model);
 	ok(run(d, "last", 0x80008000, 0, 20000) == -ETIME && !take(d, &s) &&
 		   alike(&s, "at 0x80008000\n"),
 	   "%s: ... before its budget ran out", model);
+	ok(strstr(loss(d), "core (column,row) 0,0 stands in last at print_kernel.c:54"),
+	   "%s: ... and where it stands: %s", model, loss(d));
+	end(d);
+	/* two programs, of which the one in the cores is the older: its words decide */
+	if (!ok(!begin(d) && !wse_program_create(d->ctx, "build/firmware/linear.elf", &other),
+		"%s: a context with another program in a buffer", model))
+		return;
+	ok(run(d, "hang", 9, 0, 20000) == -EDEADLK && !take(d, &s) &&
+		   alike(&s, "waits for color 9\n"),
+	   "%s: what cores said before a deadlock", model);
+	ok(strstr(loss(d), "core (column,row) 0,0 stands in hang at print_kernel.c:62") &&
+		   strstr(loss(d), "(color 9)"),
+	   "%s: a deadlock: %s", model, loss(d));
+	wse_program_destroy(other);
 }
 
 static void test_misuse(struct dev *d)
