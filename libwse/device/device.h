@@ -209,6 +209,11 @@ int wse_firmware_read(uint32_t abi_minor, struct wse_image_file *image);
  * the library was built, wse/ beside libwse.so, /lib/firmware/wse. -ENOENT; -ENAMETOOLONG.
  */
 int wse_find_file(const char *env, const char *name, size_t len, char *path);
+/*
+ * The path, without links, of a parameter file of an installed copy that has this name, which must
+ * have no folder. -ENOENT; -ENAMETOOLONG.
+ */
+int wse_find_config(const char *name, size_t len, char *path);
 /* A whole file. free(*bytes). -EFBIG over max. */
 int wse_read_file(const char *path, size_t max, void **bytes, size_t *size);
 

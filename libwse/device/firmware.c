@@ -70,6 +70,23 @@ int wse_find_file(const char *env, const char *name, size_t len, char *path)
 	return -ENOENT;
 }
 
+int wse_find_config(const char *name, size_t len, char *path)
+{
+	char beside[PATH_MAX], file[2 * PATH_MAX], *there;
+	int n;
+
+	beside_library(beside, sizeof(beside));
+	if (!*beside || !*name || strchr(name, '/') || strlen(name) > NAME_MAX)
+		return -ENOENT;
+	snprintf(file, sizeof(file), "%s/../../share/wse/configs/%s", beside, name);
+	there = realpath(file, NULL);
+	if (!there)
+		return -ENOENT;
+	n = snprintf(path, len, "%s", there);
+	free(there);
+	return (size_t)n < len ? 0 : -ENAMETOOLONG;
+}
+
 int wse_read_file(const char *path, size_t max, void **bytes, size_t *size)
 {
 	FILE *f = fopen(path, "rbe");

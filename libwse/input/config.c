@@ -4,11 +4,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "device/device.h"
 #include "hf_config.h"
 #include "sections.h"
 
@@ -356,13 +358,17 @@ int wse_config_read_file(const char *path, struct wse_config_source *src, struct
 {
 	enum { MAX = 1 << 20 };
 	int fd = open(path, O_RDONLY | O_CLOEXEC), ret;
-	char *text;
+	char *text, there[PATH_MAX];
 	ssize_t n = 0, got = 0;
 
 	faults->n = 0;
 	if (fd < 0) {
 		ret = -errno;
-		wse_fault_add(faults, 0, "%s: %s", path, strerror(-ret));
+		if (ret == -ENOENT && !wse_find_config(path, sizeof(there), there))
+			wse_fault_add(faults, 0, "%s: %s: there is %.1000s", path, strerror(-ret),
+				      there);
+		else
+			wse_fault_add(faults, 0, "%s: %s", path, strerror(-ret));
 		return wse_faults_say(faults, ret);
 	}
 	text = malloc(MAX);
