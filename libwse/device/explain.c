@@ -345,15 +345,15 @@ void wse_explain_fault(const struct drm_wse_fault *f, int err, char *buf, size_t
 	if (f->cause == WSE_CAUSE_WAIT_PORT)
 		snprintf(who, sizeof(who), "the edge port of column %u waits%s", f->col, color);
 	else if (words && wait)
-		snprintf(who, sizeof(who), "core (%u,%u) %s%s%s%s", f->row, f->col, words, color,
-			 pc, more);
+		snprintf(who, sizeof(who), "core %u,%u %s%s%s%s", f->col, f->row, words, color, pc,
+			 more);
 	else if (words && f->status == WSE_ST_CORE_FAULT)
-		snprintf(who, sizeof(who), "core (%u,%u) %s%s at pc %#x, %s %#x%s", f->row, f->col,
+		snprintf(who, sizeof(who), "core %u,%u %s%s at pc %#x, %s %#x%s", f->col, f->row,
 			 words, color, f->pc,
 			 f->cause == WSE_CAUSE_ILLEGAL ? "instruction" : "address", f->addr, more);
 	else if (f->cmd_op == WSE_OP_START)
-		snprintf(who, sizeof(who), "core (%u,%u) runs and has not said DONE%s", f->row,
-			 f->col, pc);
+		snprintf(who, sizeof(who), "core %u,%u runs and has not said DONE%s", f->col,
+			 f->row, pc);
 	else
 		snprintf(who, sizeof(who), "the device names no core");
 
@@ -376,10 +376,9 @@ void wse_explain_fault(const struct drm_wse_fault *f, int err, char *buf, size_t
 			 who);
 		break;
 	case WSE_ST_KERNEL_ERROR:
-		snprintf(buf, len,
-			 "%s on queue %u: core (%u,%u) said DONE with value %u (%#x)%s" LOST,
-			 wse_op_name(f->cmd_op), f->queue, f->row, f->col, f->value, f->value,
-			 more);
+		snprintf(
+			buf, len, "%s on queue %u: core %u,%u said DONE with value %u (%#x)%s" LOST,
+			wse_op_name(f->cmd_op), f->queue, f->col, f->row, f->value, f->value, more);
 		break;
 	case WSE_ST_DMA_ERROR:
 		snprintf(buf, len,

@@ -87,8 +87,7 @@ static int tell(const struct wse_device *dev, const struct wse_print *p, const c
 				    sizeof(why)) ||
 		    ret)
 			continue;
-		ret = wse_fail(-EBADMSG, "%s: core (column,row) %u,%u: %s", name, r->col, r->row,
-			       why);
+		ret = wse_fail(-EBADMSG, "%s: core %u,%u: %s", name, r->col, r->row, why);
 	}
 	return ret;
 }

@@ -329,7 +329,7 @@ static void job_finish(struct sim *sim, struct sim_job *job, struct sim_job_list
 }
 
 /*
- * "; who has to move (column,row): core 1,0: sends on color 3"; "" where the fault names no core
+ * "; who has to move: core 1,0: sends on color 3"; "" where the fault names no core
  * that waits, or that is not known. The model stands as the command left it.
  */
 static void who_moves(const struct sim *sim, const struct drm_wse_fault *f, char *text, size_t size)
@@ -340,11 +340,11 @@ static void who_moves(const struct sim *sim, const struct drm_wse_fault *f, char
 	if (f->cause >= WSE_CAUSE_WAIT_TASK && f->cause <= WSE_CAUSE_WAIT_M1 &&
 	    sim->ops->get_units && f->row < sim->geom.rows && f->col < sim->geom.cols)
 		wse_find_waits(&wafer, f->row * sim->geom.cols + f->col, &w);
-	snprintf(text, size, *w.whom ? "; who has to move (column,row): %s" : "", w.whom);
+	snprintf(text, size, *w.whom ? "; who has to move: %s" : "", w.whom);
 }
 
 /*
- * "; core (column,row) 1,0 stands in sum at product.c:9"; "" where the fault names no core, or that has
+ * "; core 1,0 stands in sum at product.c:9"; "" where the fault names no core, or that has
  * no place that is known. A record has no pc of a core that only runs or waits: the core has it.
  */
 static void where(struct sim *sim, struct wse_context *ctx, const struct drm_wse_fault *f,
@@ -369,8 +369,7 @@ static void where(struct sim *sim, struct wse_context *ctx, const struct drm_wse
 		return;
 	wse_context_place(ctx, f->pc ? f->pc : st.pc, at, near, sizeof(near), place);
 	if (*place)
-		snprintf(text, size, "; core (column,row) %u,%u stands in %s", f->col, f->row,
-			 place);
+		snprintf(text, size, "; core %u,%u stands in %s", f->col, f->row, place);
 }
 
 static void note_fault(struct sim *sim, struct sim_ring *ring, const struct sim_slot *slot,

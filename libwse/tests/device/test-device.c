@@ -107,14 +107,14 @@ static void test_faults(struct wse_device *dev)
 		 0,
 		 -EREMOTEIO},
 		{"an endless loop",
-		 "ran out of its budget while the tile was moving: core (0,0) runs and has not "
+		 "ran out of its budget while the tile was moving: core 0,0 runs and has not "
 		 "said DONE;",
 		 {I_SELF},
 		 20000,
 		 0,
 		 -ETIME},
 		{"a wait for a wavelet that is never sent",
-		 "core (0,0) waits to receive a wavelet (color 9), and ",
+		 "core 0,0 waits to receive a wavelet (color 9), and ",
 		 {I_ADDI(A1, 0, 9), I_RECV(A0, A1), I_DONE(0), I_RET},
 		 1000000,
 		 1,
@@ -138,7 +138,7 @@ static void test_faults(struct wse_device *dev)
 		OK(says(c[i].words), "%s: %s", c[i].name, c[i].words);
 		/* who has to move is known in process alone */
 		if (ret == -EDEADLK && !strncmp(wse_device_uri(dev), "sim:", 4))
-			OK(says("who has to move (column,row): core 0,0: has no route for color 9"),
+			OK(says("who has to move: core 0,0: has no route for color 9"),
 			   "%s: who has to move", c[i].name);
 		OK(!wse_context_fault(ctx, &f) && !f.row && !f.col && f.cmd_op == WSE_OP_START,
 		   "%s: a fault record", c[i].name);

@@ -126,9 +126,9 @@ static void test_status(void)
 	} c[] = {
 		{WSE_ST_TIMEOUT, WSE_CAUSE_WAIT_RECV, 5, -ETIME, "ran out of its budget"},
 		{WSE_ST_DEADLOCK, WSE_CAUSE_WAIT_L, 0, -EDEADLK,
-		 "core (1,2) waits in its lane engine for a wavelet (color 0)"},
+		 "core 2,1 waits in its lane engine for a wavelet (color 0)"},
 		{WSE_ST_CORE_FAULT, WSE_CAUSE_LOAD_ACCESS, 0xffffffff, -EFAULT,
-		 "core (1,2) loaded from outside of its SRAM at pc 0x80000104, address 0x1234"},
+		 "core 2,1 loaded from outside of its SRAM at pc 0x80000104, address 0x1234"},
 		{WSE_ST_CORE_FAULT, WSE_CAUSE_STREAM_INDEX, 3, -EFAULT, "(color 3)"},
 		{WSE_ST_KERNEL_ERROR, 0, 0xffffffff, -EREMOTEIO, "said DONE with value 77"},
 		{WSE_ST_BAD_FIELD, 0, 0xffffffff, -EPROTO, "refused a command"},

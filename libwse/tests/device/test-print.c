@@ -132,7 +132,7 @@ static void test_damage(struct dev *d, const char *model)
 	ok(!run(d, "smash", 0, 0, 0) && !take(d, &s) && alike(&s, "before"),
 	   "%s: a word behind the messages does not count", model);
 	ret = run(d, "smash", 1, 0x00ffffff, 0) ? 0 : take(d, &s);
-	ok(ret == -EBADMSG && strstr(wse_error(), "core (column,row) 1,0:") &&
+	ok(ret == -EBADMSG && strstr(wse_error(), "core 1,0:") &&
 		   strstr(wse_error(), "0x00ffffff") && !strcmp(s.core[0], "before") &&
 		   !strcmp(s.core[3], "before"),
 	   "%s: no format: %s", model, wse_error());
@@ -152,14 +152,14 @@ static void test_loss(struct dev *d, const char *model)
 	ok(run(d, "last", 0x90000000, 0, 0) == -EFAULT && !take(d, &s) &&
 		   strstr(s.core[0], "at 0x90000000\n"),
 	   "%s: what a core said before its fault", model);
-	ok(strstr(loss(d), "core (column,row) 0,0 stands in last at print_kernel.c:53"),
+	ok(strstr(loss(d), "core 0,0 stands in last at print_kernel.c:53"),
 	   "%s: ... and where it stands: %s", model, loss(d));
 	end(d);
 	ok(!begin(d) && !take(d, &s) && !s.calls, "%s: the next context begins without it", model);
 	ok(run(d, "last", 0x80008000, 0, 20000) == -ETIME && !take(d, &s) &&
 		   alike(&s, "at 0x80008000\n"),
 	   "%s: ... before its budget ran out", model);
-	ok(strstr(loss(d), "core (column,row) 0,0 stands in last at print_kernel.c:54"),
+	ok(strstr(loss(d), "core 0,0 stands in last at print_kernel.c:54"),
 	   "%s: ... and where it stands: %s", model, loss(d));
 	end(d);
 	/* two programs, of which the one in the cores is the older: its words decide */
@@ -169,7 +169,7 @@ static void test_loss(struct dev *d, const char *model)
 	ok(run(d, "hang", 9, 0, 20000) == -EDEADLK && !take(d, &s) &&
 		   alike(&s, "waits for color 9\n"),
 	   "%s: what cores said before a deadlock", model);
-	ok(strstr(loss(d), "core (column,row) 0,0 stands in hang at print_kernel.c:62") &&
+	ok(strstr(loss(d), "core 0,0 stands in hang at print_kernel.c:62") &&
 		   strstr(loss(d), "(color 9)"),
 	   "%s: a deadlock: %s", model, loss(d));
 	wse_program_destroy(other);
