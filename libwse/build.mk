@@ -193,6 +193,9 @@ $(eval $(call c_test,$(MOCK_TEST),libwse/tests/device/mock-model.c \
 LDFLAGS_libwse/tests/device/test-versions \
 	:= -Wl,--wrap=drmGetVersion,--wrap=drmFreeVersion,--wrap=drmIoctl
 LDFLAGS_asan/libwse/tests/device/test-versions := $(LDFLAGS_libwse/tests/device/test-versions)
+# one has devices without LINEAR streams
+LDFLAGS_libwse/tests/train/test-sparse := -Wl,--wrap=wse_device_info
+LDFLAGS_asan/libwse/tests/train/test-sparse := $(LDFLAGS_libwse/tests/train/test-sparse)
 # one looks over the executor's shoulder
 LDFLAGS_libwse/tests/train/test-wafer := -Wl,--wrap=wse_exec_open_wafer
 LDFLAGS_asan/libwse/tests/train/test-wafer := $(LDFLAGS_libwse/tests/train/test-wafer)

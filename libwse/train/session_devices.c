@@ -58,6 +58,15 @@ int wse_session_device(struct wse_session *s, const char *uri, struct wse_exec *
 	return ret;
 }
 
+/* packed streams are made where one device takes them: the others have theirs by rows */
+static void add_streams(struct wse_session *s, struct wse_exec *e)
+{
+	struct wse_exec_info info;
+
+	e->ops->info(e, &info);
+	s->tile.no_linear &= info.tile.no_linear;
+}
+
 /* a wafer takes whole micro-batches */
 static void say_idle(struct wse_session *s, uint32_t n)
 {
@@ -99,6 +108,8 @@ int wse_session_open_devices(struct wse_session *s, const char *const *uris, uin
 			s->tile = info.tile;
 		}
 		ret = ret ? ret : check_shape(s, uris[i], execs[i]);
+		if (!ret)
+			add_streams(s, execs[i]);
 	}
 	if (!ret)
 		ret = wse_plan_make(&s->cfg.model, &s->tile, s->cfg.batch, s->cfg.micro_batch,

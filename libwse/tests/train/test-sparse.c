@@ -63,6 +63,21 @@ static const struct sparse_case large[] = {
 	 "batch_size: 192, micro_batch_size: 32", "{sparsity: 0.75}"},
 };
 
+/* the linker has what libwse asks devices for come here: bit i, device i has no LINEAR streams */
+static uint32_t without, asked;
+
+int __real_wse_device_info(struct wse_device *dev, struct drm_wse_info *info);
+int __wrap_wse_device_info(struct wse_device *dev, struct drm_wse_info *info);
+
+int __wrap_wse_device_info(struct wse_device *dev, struct drm_wse_info *info)
+{
+	int ret = __real_wse_device_info(dev, info);
+
+	if (!ret && without & 1u << asked++ % 32)
+		info->features &= ~WSE_FEATURES_LINEAR_MASK;
+	return ret;
+}
+
 /* how a run is done besides the case */
 struct how {
 	const char *uri;
@@ -232,6 +247,29 @@ static void two_ways(const struct sparse_case *c)
 	   ret ? wse_error() : "");
 }
 
+/* of two devices one has no LINEAR streams, the first or the second: each does what it can */
+static void mixed(const struct sparse_case *c)
+{
+	const struct how h = {.uri = "sim:func,rows=2,cols=2", .devices = 2, .steps = 3};
+	struct came came[4];
+	int ret = 0;
+
+	for (uint32_t i = 0; i < 4 && !ret; i++) {
+		without = i;
+		asked = 0;
+		ret = run(c, &h, &came[i]);
+	}
+	without = 0;
+	ok(!ret && same(&came[0], &came[1]) && same(&came[0], &came[2]) &&
+		   same(&came[0], &came[3]) && came[1].packed && came[2].packed &&
+		   !came[3].packed && came[1].bytes > came[2].bytes &&
+		   came[1].bytes == came[3].bytes && came[2].bytes == came[0].bytes,
+	   "%s: LINEAR on both, one or none of two devices: the same bits; the first carries %llu "
+	   "bytes without it, %llu with%s%s",
+	   c->what, (unsigned long long)came[1].bytes, (unsigned long long)came[2].bytes,
+	   ret ? ": " : "", ret ? wse_error() : "");
+}
+
 /* level 0, in each of its forms, is no section at all */
 static void level_0(void)
 {
@@ -363,6 +401,7 @@ int main(void)
 		counts(&cases[i]);
 	for (int i = 0; i < NCASES; i++)
 		two_ways(&cases[i]);
+	mixed(&cases[0]);
 	level_0();
 	files(&large[0], "{sparsity: 0.75}", WSE_FILES_GRADS);
 	files(&large[0], "{sparsity: 0.75, algorithm: rigl, update: {freq: 2}}", WSE_FILES_GRADS);
