@@ -21,10 +21,10 @@ static uint32_t room(const struct wse_value *v)
 }
 
 /*
- * by birth; where two are born together, the one that shrinks comes last, so that what it gives
- * back is not enclosed
+ * by the beginning of their live ranges; of two that begin together the one that shrinks comes last,
+ * so that what it gives back is not enclosed
  */
-static int by_birth(const void *a, const void *b)
+static int by_begin(const void *a, const void *b)
 {
 	const struct wse_value *const *x = a, *const *y = b;
 	uint32_t shrinks_x = (*x)->bytes_at_start > (*x)->bytes,
@@ -42,11 +42,11 @@ static int by_size(const void *a, const void *b)
 {
 	const struct wse_value *const *x = a, *const *y = b;
 
-	return room(*x) != room(*y) ? (room(*x) > room(*y) ? -1 : 1) : by_birth(a, b);
+	return room(*x) != room(*y) ? (room(*x) > room(*y) ? -1 : 1) : by_begin(a, b);
 }
 
-/* the one that lives longest first */
-static int by_life(const void *a, const void *b)
+/* the longest live range first */
+static int by_range(const void *a, const void *b)
 {
 	const struct wse_value *const *x = a, *const *y = b;
 	uint32_t lx = (*x)->last - (*x)->first, ly = (*y)->last - (*y)->first;
@@ -327,7 +327,7 @@ void wse_graph_bytes(const struct wse_graph *g, uint32_t op, char *text, size_t 
 /* one after the other; 0 also where none of them fits: g->total says so */
 static int place_in_orders(struct wse_graph *g)
 {
-	static int (*const orders[])(const void *, const void *) = {by_birth, by_size, by_life};
+	static int (*const orders[])(const void *, const void *) = {by_begin, by_size, by_range};
 	struct wse_value **order = calloc(g->nvalues + 1, sizeof(struct wse_value *));
 	uint32_t best = 0, least = UINT32_MAX, n = sizeof(orders) / sizeof(*orders);
 	struct tree tree;
