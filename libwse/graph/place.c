@@ -21,8 +21,8 @@ static uint32_t room(const struct wse_value *v)
 }
 
 /*
- * by the beginning of their live ranges; of two that begin together the one that shrinks comes last,
- * so that what it gives back is not enclosed
+ * by the beginning of their live ranges; of two that begin together the one that shrinks comes
+ * last, so that what it gives back is not enclosed
  */
 static int by_begin(const void *a, const void *b)
 {
