@@ -92,7 +92,7 @@ static void *work(void *arg)
 
 static void begin(struct twin_team *t, uint32_t n)
 {
-	/* of more threads than processors, one that looks keeps one that works from its processor */
+	/* of more threads than processors, one that looks would keep one that works waiting */
 	__atomic_store_n(&t->spins, n > t->cpus ? 0 : SPINS, __ATOMIC_RELAXED);
 	__atomic_store_n(&t->left, n - 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&t->step, ((t->step >> 8) + 1) << 8 | n, __ATOMIC_SEQ_CST);
