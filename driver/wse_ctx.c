@@ -121,7 +121,7 @@ void wse_ctx_read_fault(struct wse_ctx *ctx)
 		wdev->last_fault = fault;
 	}
 	drm_dbg(&wdev->drm, "op %u on queue %u: status %#x, cause %#x, core %u,%u, pc %#x\n",
-		fault.cmd_op, fault.queue, fault.status, fault.cause, fault.row, fault.col,
+		fault.cmd_op, fault.queue, fault.status, fault.cause, fault.col, fault.row,
 		fault.pc);
 }
 

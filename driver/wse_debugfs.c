@@ -97,7 +97,7 @@ void wse_show_fault(struct wse_device *wdev, struct drm_printer *p)
 	drm_printf(p, "ctx %u op %#x queue %u status %u cause %#x\n", fault.ctx, fault.cmd_op,
 		   fault.queue, fault.status, fault.cause);
 	drm_printf(p, "core %u,%u (and %u in the same state) pc %#x addr %#x color %#x value %#x\n",
-		   fault.row, fault.col, fault.ncores ? fault.ncores - 1 : 0, fault.pc, fault.addr,
+		   fault.col, fault.row, fault.ncores ? fault.ncores - 1 : 0, fault.pc, fault.addr,
 		   fault.color, fault.value);
 	drm_printf(p, "iova %#llx cycle %llu\n", fault.iova, fault.cycle);
 }

@@ -53,7 +53,7 @@ static void wse_dump_faults(struct wse_device *wdev, struct drm_printer *p)
 			continue;
 		drm_printf(p, "record %u: status %u queue %u cid %u core %u,%u ncores %u ", i,
 			   le16_to_cpu(rec.status), le16_to_cpu(rec.queue), le16_to_cpu(rec.cid),
-			   le16_to_cpu(rec.row), le16_to_cpu(rec.col), le16_to_cpu(rec.ncores));
+			   le16_to_cpu(rec.col), le16_to_cpu(rec.row), le16_to_cpu(rec.ncores));
 		drm_printf(p, "cause %#x pc %#x ", le32_to_cpu(rec.cause), le32_to_cpu(rec.pc));
 		drm_printf(p, "addr %#x color %#x value %#x cycle %llu\n", le32_to_cpu(rec.addr),
 			   le32_to_cpu(rec.color), le32_to_cpu(rec.value), le64_to_cpu(rec.cycle));

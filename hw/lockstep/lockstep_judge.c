@@ -105,7 +105,7 @@ static void instruction(struct ls_judge *j, const struct wse_retire *a, const st
 	name_operation(&j->trace[a->core], a->insn, text, sizeof(text));
 	differ(j,
 	       "core %u,%u instruction %zu pc 0x%08x [%08x %s]: %s is 0x%08x on %s, 0x%08x on %s",
-	       row_of(j, a->core), col_of(j, a->core), j->trace[a->core].next, a->pc, a->insn, text,
+	       col_of(j, a->core), row_of(j, a->core), j->trace[a->core].next, a->pc, a->insn, text,
 	       what, va, j->lead.ops->name, vb, j->follow.ops->name);
 	(void)b;
 }
@@ -171,7 +171,7 @@ static void on_follow(void *arg, const struct wse_retire *r)
 		ls_disassemble(b.insn, text, sizeof(text));
 		differ(j,
 		       "core %u,%u pc 0x%08x [%08x %s]: retired on %s only, after %zu instructions",
-		       row_of(j, r->core), col_of(j, r->core), b.pc, b.insn, text,
+		       col_of(j, r->core), row_of(j, r->core), b.pc, b.insn, text,
 		       j->follow.ops->name, t->count);
 	}
 	j->placed = j->differ;
@@ -233,7 +233,7 @@ static void compare_fault(struct ls_judge *j, unsigned int q, unsigned int i,
 			       q, i, j->prog->kind,
 			       j->prog->cmd[a->cid < j->prog->ncmds ? a->cid : 0].sqe.opcode,
 			       member[k].name, va, j->lead.ops->name, vb, j->follow.ops->name,
-			       a->fault.cause, a->fault.row, a->fault.col);
+			       a->fault.cause, a->fault.col, a->fault.row);
 	}
 }
 
@@ -304,31 +304,31 @@ static void compare_core(struct ls_judge *j, uint32_t core)
 		memcpy(&va, sa + i, 4);
 		memcpy(&vb, sb + i, 4);
 		if (va != vb) {
-			differ(j, "core %u,%u SRAM 0x%08x: 0x%08x on %s, 0x%08x on %s", r, c,
+			differ(j, "core %u,%u SRAM 0x%08x: 0x%08x on %s, 0x%08x on %s", c, r,
 			       WSE_SRAM_BASE + i, va, la, vb, lb);
 			break;
 		}
 	}
 	for (uint32_t i = 0; i < WSE_NACC; i++) {
 		if (aa[i] != ab[i])
-			differ(j, "core %u,%u accumulator %u: 0x%08x on %s, 0x%08x on %s", r, c, i,
+			differ(j, "core %u,%u accumulator %u: 0x%08x on %s, 0x%08x on %s", c, r, i,
 			       aa[i], la, ab[i], lb);
 	}
 	if (a.run != b.run)
-		differ(j, "core %u,%u run state: %u on %s, %u on %s", r, c, a.run, la, b.run, lb);
+		differ(j, "core %u,%u run state: %u on %s, %u on %s", c, r, a.run, la, b.run, lb);
 	if (a.run == WSE_CORE_FAULTED &&
 	    (a.fault_cause != b.fault_cause || a.fault_addr != b.fault_addr))
-		differ(j, "core %u,%u fault: cause 0x%x address 0x%08x on %s, 0x%x 0x%08x on %s", r,
-		       c, a.fault_cause, a.fault_addr, la, b.fault_cause, b.fault_addr, lb);
+		differ(j, "core %u,%u fault: cause 0x%x address 0x%08x on %s, 0x%x 0x%08x on %s", c,
+		       r, a.fault_cause, a.fault_addr, la, b.fault_cause, b.fault_addr, lb);
 	if (j->prog->faults)
 		return;
 	for (unsigned int x = 1; x < 32; x++) {
 		if (a.x[x] != b.x[x])
-			differ(j, "core %u,%u x%u at the end: 0x%08x on %s, 0x%08x on %s", r, c, x,
+			differ(j, "core %u,%u x%u at the end: 0x%08x on %s, 0x%08x on %s", c, r, x,
 			       a.x[x], la, b.x[x], lb);
 	}
 	if (a.minstret != b.minstret)
-		differ(j, "core %u,%u minstret: %" PRIu64 " on %s, %" PRIu64 " on %s", r, c,
+		differ(j, "core %u,%u minstret: %" PRIu64 " on %s, %" PRIu64 " on %s", c, r,
 		       a.minstret, la, b.minstret, lb);
 }
 
@@ -356,7 +356,7 @@ static void compare_end(struct ls_judge *j)
 			differ(j,
 			       "core %u,%u pc 0x%08x [%08x %s]: retired on %s only, after %zu "
 			       "instructions",
-			       row_of(j, core), col_of(j, core), r->pc, r->insn, text,
+			       col_of(j, core), row_of(j, core), r->pc, r->insn, text,
 			       j->lead.ops->name, t->next);
 		}
 	}

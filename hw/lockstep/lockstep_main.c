@@ -395,7 +395,7 @@ static void list_completions(const struct ls_rig *rig)
 			if (d->has_fault)
 				printf(", cause 0x%x core %u,%u pc 0x%x addr 0x%x color %u value "
 				       "0x%x (%u cores)",
-				       d->fault.cause, d->fault.row, d->fault.col, d->fault.pc,
+				       d->fault.cause, d->fault.col, d->fault.row, d->fault.pc,
 				       d->fault.addr, d->fault.color, d->fault.value,
 				       d->fault.ncores);
 			printf("\n");
@@ -413,7 +413,7 @@ static void list_cores(const struct ls_rig *rig)
 		rig->ops->peek(rig->model, core, s.pc & ~3u, &insn, sizeof(insn));
 		printf("# %s: core %u,%u state %u pc 0x%08x [%08x] after %" PRIu64
 		       " instructions, x5 0x%x x6 0x%x\n",
-		       rig->ops->name, core / rig->cols, core % rig->cols, s.run, s.pc, insn,
+		       rig->ops->name, core % rig->cols, core / rig->cols, s.run, s.pc, insn,
 		       s.minstret, s.x[5], s.x[6]);
 	}
 }

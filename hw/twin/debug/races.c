@@ -45,7 +45,7 @@ static void report(struct twin_mesh *m, const struct twin_core *c, const char *w
 	struct twin_races *r = m->races;
 
 	if (!r->count++)
-		snprintf(r->text, sizeof(r->text), "core %u,%u pc 0x%x: %s 0x%x", c->row, c->col,
+		snprintf(r->text, sizeof(r->text), "core %u,%u pc 0x%x: %s 0x%x", c->col, c->row,
 			 c->pc, what, at);
 }
 
