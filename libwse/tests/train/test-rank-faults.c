@@ -257,10 +257,13 @@ int main(void)
 	ok(!on(1, &whole, want), "a run without a fault: %s", want);
 	faulty("full", FULL, 0, -ENOSPC, "no room is left: make some", want);
 	faulty("flipped", FLIPPED, 1, -EBADMSG, "what is read is not what was written", want);
-	faulty("foreign", FOREIGN, 0, -EBADMSG, "the record is another one", want);
+	if (!TAP_SANITIZED)
+		faulty("foreign", FOREIGN, 0, -EBADMSG, "the record is another one", want);
 	faulty("cut", CUT, 1, -EIO, "the file ends too early", want);
 	for (enum kind k = GRADS; k <= IMAGES; k++) {
 		turned(k, "", -ENOSPC, "no room is left: make some", want);
+		if (TAP_SANITIZED)
+			continue;
 		turned(k, "/dev/null", -EIO, "the file ends too early", NULL);
 		turned(k, "/dev/zero", -EBADMSG, "the record is another one", NULL);
 	}
