@@ -255,6 +255,7 @@ static void read_checkpoint_files(struct sections *s, struct wse_yaml *y)
 static void read_loop(struct sections *s, struct wse_yaml *init)
 {
 	static const char *const states[] = {"all", "model,optimizer,dataloader", "model", NULL};
+	static const char *const sharded[] = {"model", "all", NULL};
 	struct reader *r = &s->r;
 	struct wse_yaml *y = reader_map(r, init, "loop", 1);
 	struct wse_config *c = s->cfg;
@@ -269,6 +270,7 @@ static void read_loop(struct sections *s, struct wse_yaml *init)
 	c->save_initial = reader_flag(r, y, "save_initial_checkpoint", 0);
 	read_checkpoint_files(s, y);
 	c->max_shard = read_size(s, y, "max_shard_size");
+	c->shard_all = reader_choice(r, y, "shard_checkpoint_states", 0, sharded) == 1;
 	if (c->max_shard && !(c->model.family && wse_hf_config_has(&c->model)) && !r->faults->n)
 		reader_fail(r, wse_yaml_peek(y, "max_shard_size"),
 			    "is for models that Hugging Face's transformers has: this is none");

@@ -39,6 +39,7 @@ struct wse_config {
 	uint64_t checkpoint_steps;	/* 0: only at the end */
 	int save_initial;		/* a checkpoint of step 0, too */
 	uint64_t max_shard;		/* bytes of a file of model_dir/model; 0: none is written */
+	int shard_all;			/* checkpoint.shard_checkpoint_states: moments, too */
 	enum wse_ckpt_load load_states;	/* checkpoint.load_checkpoint_states */
 	enum wse_autoload autoload;	/* checkpoint.autoload_last_checkpoint */
 	uint64_t log_steps;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* What goes into a checkpoint, and its hash. ckpt_load.c reads it. */
-#include "ckpt.h"
+#include "ckpt_image.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,10 +10,8 @@
 
 #include "base/error.h"
 #include "ckpt_order.h"
-#include "facts.h"
 #include "num/decimal.h"
 #include "num/sha256.h"
-#include "safetensors.h"
 
 /* ---- what a run says ---- */
 
@@ -95,44 +93,64 @@ static void add_tensors(struct wse_st *st, const struct wse_ckpt_arrays *a)
 	st->nbytes = a->nmasked;
 }
 
+static void add_facts(struct wse_facts *f, struct wse_memx *mx, const struct wse_memx_cfg *cfg,
+		      const struct wse_train_state *ts)
+{
+	struct wse_memx_state s;
+
+	wse_memx_state(mx, &s);
+	wse_run_facts(f, cfg, ts);
+	wse_fact(f, WSE_FACT_STATE, "step", "%" PRIu64, *s.step);
+	wse_fact(f, WSE_FACT_STATE, "beta1_pow", "%016" PRIx64, wse_f64_bits(*s.beta1_pow));
+	wse_fact(f, WSE_FACT_STATE, "beta2_pow", "%016" PRIx64, wse_f64_bits(*s.beta2_pow));
+	wse_fact(f, WSE_FACT_STATE, "epoch", "%" PRIu64, ts->epoch);
+	wse_fact(f, WSE_FACT_STATE, "position", "%" PRIu64, ts->position);
+	if (ts->own)
+		wse_fact(f, WSE_FACT_STATE, "own", "%u", ts->own);
+	if (ts->chain[0]) {
+		f->m[f->n++] = (struct wse_st_meta){"chain", ts->chain};
+		f->m[f->n++] = (struct wse_st_meta){"chain.start", ts->start};
+	}
+	if (wse_ckpt_is_hf(s.table))
+		f->m[f->n++] = (struct wse_st_meta){"format", "pt"};
+}
+
+int wse_ckpt_describe(struct wse_ckpt_image *im, struct wse_memx *mx,
+		      const struct wse_memx_cfg *cfg, const struct wse_train_state *ts)
+{
+	*im = (struct wse_ckpt_image){.facts = calloc(1, sizeof(*im->facts))};
+	wse_memx_finish(mx);
+	if (!wse_ckpt_open_arrays(&im->a, mx, &cfg->optim))
+		im->st.tensors = calloc(4ul * im->a.n, sizeof(*im->st.tensors));
+	if (!im->st.tensors || !im->facts)
+		return -ENOMEM;
+	add_facts(im->facts, mx, cfg, ts);
+	im->st.meta = im->facts->m;
+	im->st.nmeta = im->facts->n;
+	im->st.floats = floats;
+	im->st.floats_ctx = &im->a;
+	add_tensors(&im->st, &im->a);
+	return 0;
+}
+
+void wse_ckpt_describe_end(struct wse_ckpt_image *im)
+{
+	free(im->st.tensors);
+	wse_ckpt_close_arrays(&im->a);
+	free(im->facts);
+}
+
 int wse_ckpt_save(const char *path, struct wse_memx *mx, const struct wse_memx_cfg *cfg,
 		  const struct wse_train_state *ts, const struct wse_st_progress *progress)
 {
-	struct wse_facts *f = calloc(1, sizeof(*f));
 	unsigned int before = wse_failures();
-	struct wse_memx_state s;
-	struct wse_ckpt_arrays a;
-	struct wse_st st = {.floats = floats, .floats_ctx = &a, .progress = progress};
-	int ret = -ENOMEM;
+	struct wse_ckpt_image im;
+	int ret = wse_ckpt_describe(&im, mx, cfg, ts);
 
-	wse_memx_finish(mx);
-	wse_memx_state(mx, &s);
-	if (!wse_ckpt_open_arrays(&a, mx, &cfg->optim))
-		st.tensors = calloc(4ul * a.n, sizeof(*st.tensors));
-	if (st.tensors && f) {
-		wse_run_facts(f, cfg, ts);
-		wse_fact(f, WSE_FACT_STATE, "step", "%" PRIu64, *s.step);
-		wse_fact(f, WSE_FACT_STATE, "beta1_pow", "%016" PRIx64, wse_f64_bits(*s.beta1_pow));
-		wse_fact(f, WSE_FACT_STATE, "beta2_pow", "%016" PRIx64, wse_f64_bits(*s.beta2_pow));
-		wse_fact(f, WSE_FACT_STATE, "epoch", "%" PRIu64, ts->epoch);
-		wse_fact(f, WSE_FACT_STATE, "position", "%" PRIu64, ts->position);
-		if (ts->own)
-			wse_fact(f, WSE_FACT_STATE, "own", "%u", ts->own);
-		if (ts->chain[0]) {
-			f->m[f->n++] = (struct wse_st_meta){"chain", ts->chain};
-			f->m[f->n++] = (struct wse_st_meta){"chain.start", ts->start};
-		}
-		if (wse_ckpt_is_hf(s.table))
-			f->m[f->n++] = (struct wse_st_meta){"format", "pt"};
-		st.meta = f->m;
-		st.nmeta = f->n;
-		add_tensors(&st, &a);
-		st.all = wse_memx_is_far(mx) ? wse_ckpt_place_all : NULL;
-		ret = wse_st_write(path, &st);
-	}
-	free(st.tensors);
-	wse_ckpt_close_arrays(&a);
-	free(f);
+	im.st.progress = progress;
+	im.st.all = wse_memx_is_far(mx) ? wse_ckpt_place_all : NULL;
+	ret = ret ? ret : wse_st_write(path, &im.st);
+	wse_ckpt_describe_end(&im);
 	return wse_fail_since(before, ret, "%s", strerror(-ret));
 }
 

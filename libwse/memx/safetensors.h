@@ -113,7 +113,8 @@ struct wse_st_file {
 	char *text;			/* what names and metadata point into */
 	int fd;
 	/*
-	 * of an index: its files, in the order of their names; views are theirs, there is no meta
+	 * of an index: its files, in the order of their names; views are theirs, and meta, if they
+	 * are a checkpoint of ours
 	 */
 	struct wse_st_file *shards;
 	uint32_t nshards;

@@ -217,6 +217,47 @@ static int open_shards(const char *path, const struct index *ix, struct wse_st_f
 	return ret;
 }
 
+static int is_of_file(const char *key)
+{
+	return !strncmp(key, "sum.", 4) || !strcmp(key, "header.sha256");
+}
+
+/* what a says, but of its own bytes, b says, too */
+static int says_all(const struct wse_st_file *a, const struct wse_st_file *b)
+{
+	for (uint32_t i = 0; i < a->nmeta; i++) {
+		const char *there = wse_st_get(b->meta, b->nmeta, a->meta[i].key);
+
+		if (!is_of_file(a->meta[i].key) && (!there || strcmp(there, a->meta[i].value)))
+			return 0;
+	}
+	return 1;
+}
+
+/* files of a checkpoint say which it is, each the same: of two runs, or steps, they are none */
+static int take_meta(const struct index *ix, struct wse_st_file *f)
+{
+	int own = 0;
+
+	for (uint32_t i = 0; i < f->nshards; i++)
+		own |= wse_st_get(f->shards[i].meta, f->shards[i].nmeta, "wse.version") != NULL;
+	for (uint32_t i = 1; i < f->nshards && own; i++)
+		if (!says_all(&f->shards[0], &f->shards[i]) ||
+		    !says_all(&f->shards[i], &f->shards[0]))
+			return wse_fail(-EBADMSG,
+					"%.100s and %.100s are of two checkpoints: their metadata "
+					"differs",
+					ix->file[0], ix->file[i]);
+	if (!own)
+		return 0;
+	f->meta = calloc(f->shards[0].nmeta + 1ul, sizeof(*f->meta));
+	if (!f->meta)
+		return wse_fail(-ENOMEM, "no memory for the index");
+	f->nmeta = f->shards[0].nmeta;
+	memcpy(f->meta, f->shards[0].meta, f->nmeta * sizeof(*f->meta));
+	return 0;
+}
+
 static int merge(struct wse_st_file *f)
 {
 	uint32_t n = 0;
@@ -241,6 +282,7 @@ int wse_st_open_index(const char *path, struct wse_st_file *f)
 	ret = ret ? ret : parse(ix.text, len, &ix);
 	ret = ret ? ret : list_files(&ix);
 	ret = ret ? ret : open_shards(path, &ix, f);
+	ret = ret ? ret : take_meta(&ix, f);
 	ret = ret ? ret : merge(f);
 	free(ix.text);
 	free(ix.e);

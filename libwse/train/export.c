@@ -14,8 +14,7 @@
 
 #include "base/error.h"
 #include "input/hf_config.h"
-#include "memx/ckpt_arrays.h"
-#include "memx/safetensors.h"
+#include "memx/ckpt_image.h"
 #include "memx/st_index.h"
 #include "ranks.h"
 
@@ -26,10 +25,11 @@ struct export
 	struct wse_session *s;
 	const char *dir;
 	uint64_t most;
+	int whole;
 	uint32_t *files;
 	char tmp[PATH];
-	struct wse_ckpt_arrays a;
-	uint32_t *first;  /* [files + 1] entries of each file */
+	struct wse_ckpt_image im;
+	uint32_t *first;  /* [files + 1] tensors of each file */
 	uint32_t n, file; /* files, and the one that is written */
 };
 
@@ -127,22 +127,22 @@ static int take_place(struct export *x)
 
 /* ---- files ---- */
 
-static uint64_t bytes_of(const struct export *x, uint32_t entry)
+static uint64_t bytes_of(const struct export *x, uint32_t i)
 {
-	const struct wse_entry *e = &x->a.e[entry];
+	const struct wse_st *st = &x->im.st;
 
-	return sizeof(float) * (uint64_t)e->dim[0] * e->dim[1];
+	return (i < st->ntensors - st->nbytes ? sizeof(float) : 1) * st->tensors[i].count;
 }
 
-/* which entries go into which file: in their order, each file as full as may be */
+/* which tensors go into which file: in their order, each file as full as may be */
 static int cut(struct export *x)
 {
 	uint64_t have = 0;
 
-	x->first = calloc(x->a.n + 1ul, sizeof(*x->first));
+	x->first = calloc(x->im.st.ntensors + 1ul, sizeof(*x->first));
 	if (!x->first)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < x->a.n; i++) {
+	for (uint32_t i = 0; i < x->im.st.ntensors; i++) {
 		uint64_t n = bytes_of(x, i);
 
 		if (!x->n || have + n > x->most) {
@@ -151,7 +151,7 @@ static int cut(struct export *x)
 		}
 		have += n;
 	}
-	x->first[x->n] = x->a.n;
+	x->first[x->n] = x->im.st.ntensors;
 	return x->n <= FILES ? 0
 			     : wse_fail(-EINVAL,
 					"checkpoint.max_shard_size %" PRIu64
@@ -162,10 +162,8 @@ static int cut(struct export *x)
 static int floats(void *ctx, uint32_t i, size_t from, size_t count, float *out)
 {
 	const struct export *x = ctx;
-	uint32_t entry = x->first[x->file] + i;
-	int ret = wse_ckpt_read(&x->a, WSE_MEMX_P, entry, from, count, out);
 
-	return ret ? ret : wse_ckpt_check_finite(&x->a, WSE_MEMX_P, entry, from, count, out);
+	return x->im.st.floats(x->im.st.floats_ctx, x->first[x->file] + i, from, count, out);
 }
 
 static void name_file(const struct export *x, uint32_t file, char name[60])
@@ -176,36 +174,29 @@ static void name_file(const struct export *x, uint32_t file, char name[60])
 		snprintf(name, 60, "model-%05u-of-%05u.safetensors", file + 1, x->n);
 }
 
+/* each file says whose state it has, so that files of two do not pass for one */
 static int write_file(struct export *x)
 {
-	struct wse_st_meta format = {"format", "pt"};
-	struct wse_st st = {.floats = floats, .floats_ctx = x, .meta = &format, .nmeta = 1};
+	const uint32_t first = x->first[x->file], end = x->first[x->file + 1];
+	const uint32_t all = x->im.st.ntensors - x->im.st.nbytes, masks = first > all ? first : all;
+	const struct wse_st st = {.floats = floats,
+				  .floats_ctx = x,
+				  .meta = x->im.st.meta,
+				  .nmeta = x->im.st.nmeta,
+				  .tensors = x->im.st.tensors + first,
+				  .ntensors = end - first,
+				  .nbytes = end > masks ? end - masks : 0};
 	char name[60], path[PATH + 64];
-	int ret;
 
-	st.tensors = calloc(x->a.n, sizeof(*st.tensors));
-	if (!st.tensors)
-		return -ENOMEM;
-	for (uint32_t i = x->first[x->file]; i < x->first[x->file + 1]; i++) {
-		struct wse_st_tensor *t = &st.tensors[st.ntensors++];
-		const struct wse_entry *e = &x->a.e[i];
-
-		wse_ckpt_name(&x->a, WSE_MEMX_P, i, t->name);
-		t->ndim = e->ndim;
-		wse_entry_file_dims(e, t->dim);
-		t->count = (size_t)e->dim[0] * e->dim[1];
-		t->transposed = e->transposed;
-	}
 	name_file(x, x->file, name);
 	snprintf(path, sizeof(path), "%s/%s", x->tmp, name);
-	ret = wse_st_write(path, &st);
-	free(st.tensors);
-	return ret;
+	return wse_st_write(path, &st);
 }
 
 static int write_index(const struct export *x)
 {
-	char name[WSE_ST_NAME], file[60], path[PATH + 64];
+	const uint32_t n = x->im.st.ntensors;
+	char file[60], path[PATH + 64];
 	uint64_t total = 0;
 	FILE *f;
 	int ret;
@@ -216,15 +207,15 @@ static int write_index(const struct export *x)
 	f = fopen(path, "we");
 	if (!f)
 		return -errno;
-	for (uint32_t i = 0; i < x->a.n; i++)
+	for (uint32_t i = 0; i < n; i++)
 		total += bytes_of(x, i);
 	fprintf(f, "{\n  \"metadata\": {\"total_size\": %" PRIu64 "},\n  \"weight_map\": {\n",
 		total);
 	for (uint32_t k = 0; k < x->n; k++)
 		for (uint32_t i = x->first[k]; i < x->first[k + 1]; i++) {
-			wse_ckpt_name(&x->a, WSE_MEMX_P, i, name);
 			name_file(x, k, file);
-			fprintf(f, "    \"%s\": \"%s\"%s\n", name, file, i + 1 < x->a.n ? "," : "");
+			fprintf(f, "    \"%s\": \"%s\"%s\n", x->im.st.tensors[i].name, file,
+				i + 1 < n ? "," : "");
 		}
 	fputs("  }\n}\n", f);
 	ret = fflush(f) || fsync(fileno(f)) ? -errno : ferror(f) ? -EIO : 0;
@@ -233,9 +224,21 @@ static int write_index(const struct export *x)
 	return ret;
 }
 
+/* the weights alone, as transformers writes them */
+static void only_weights(struct export *x, struct wse_st_meta *format)
+{
+	*format = (struct wse_st_meta){"format", "pt"};
+	x->im.st.meta = format;
+	x->im.st.nmeta = 1;
+	x->im.st.ntensors = x->im.a.n;
+	x->im.st.nbytes = 0;
+}
+
 static int write_all(void *ctx)
 {
 	struct export *x = ctx;
+	struct wse_memx_cfg mc = wse_session_memx_cfg(&x->s->cfg);
+	struct wse_st_meta format;
 	int ret = wse_memx_finish(x->s->memx);
 
 	ret = ret ? ret : walk(x->dir, check_one);
@@ -243,28 +246,35 @@ static int write_all(void *ctx)
 	ret = ret ? ret : remove_export(x->tmp); /* of one that was killed */
 	if (!ret && mkdir(x->tmp, 0777))
 		ret = -errno;
-	ret = ret ? ret : wse_ckpt_open_arrays(&x->a, x->s->memx, &x->s->cfg.optim);
-	ret = ret ? ret : cut(x);
-	for (x->file = 0; x->file < x->n && !ret; x->file++)
-		ret = write_file(x);
-	ret = ret ? ret : write_index(x);
+	if (!ret) {
+		ret = wse_ckpt_describe(&x->im, x->s->memx, &mc, &x->s->state);
+		if (!ret && !x->whole)
+			only_weights(x, &format);
+		ret = ret ? ret : cut(x);
+		for (x->file = 0; x->file < x->n && !ret; x->file++)
+			ret = write_file(x);
+		ret = ret ? ret : write_index(x);
+		wse_ckpt_describe_end(&x->im);
+	}
 	ret = ret ? ret : wse_hf_config_write(x->tmp, &x->s->cfg.model);
 	ret = ret ? ret : sync_dir(x->tmp);
 	ret = ret ? ret : take_place(x);
 	if (ret)
 		remove_export(x->tmp);
 	*x->files = x->n;
-	wse_ckpt_close_arrays(&x->a);
 	free(x->first);
 	return ret;
 }
 
-int wse_session_export(struct wse_session *s, const char *dir, uint64_t most, uint32_t *files)
+int wse_session_export(struct wse_session *s, const char *dir, uint64_t most, int whole,
+		       uint32_t *files)
 {
-	struct export x = {.s = s, .dir = dir, .most = most, .files = files};
+	struct export x = {.s = s, .dir = dir, .most = most, .whole = whole, .files = files};
 	unsigned int before = wse_failures();
-	int ret;
+	int ret = whole ? wse_session_check_trains(s) : 0;
 
+	if (ret)
+		return ret;
 	if (!wse_hf_config_has(&s->cfg.model))
 		return wse_fail(-EINVAL,
 				"export %.200s: Hugging Face's transformers has no such "

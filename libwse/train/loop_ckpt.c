@@ -151,7 +151,8 @@ int wse_loop_export(struct loop *l)
 
 	if (!l->run->cfg.max_shard)
 		return 0;
-	ret = wse_session_export(l->s, wse_loop_in_dir(l, "model"), l->run->cfg.max_shard, &files);
+	ret = wse_session_export(l->s, wse_loop_in_dir(l, "model"), l->run->cfg.max_shard,
+				 l->run->cfg.shard_all, &files);
 	if (!ret)
 		wse_logf(&l->log, WSE_LOG_INFO, "| Exported %s: %u file%s", l->path, files,
 			 files == 1 ? "" : "s");

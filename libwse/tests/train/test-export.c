@@ -139,7 +139,7 @@ static void families(void)
 		now = state_of(s.memx);
 		snprintf(folder, sizeof(folder), "%s/family-%u", dir, m);
 		for (uint32_t i = 0; i < 4 && good; i++) {
-			good &= !wse_session_export(&s, folder, most[i], &files);
+			good &= !wse_session_export(&s, folder, most[i], 0, &files);
 			good &= sizes(folder, most[i], files) && same(folder, models[m], &now);
 			good &= files < last && (i || files > 20) && (i < 3 || files == 1);
 			last = files;
@@ -170,7 +170,7 @@ static void bloom(void)
 
 	snprintf(folder, sizeof(folder), "%s/bloom", dir);
 	open_session(&s, models[4]);
-	ret = wse_session_export(&s, folder, 1u << 30, &files);
+	ret = wse_session_export(&s, folder, 1u << 30, 0, &files);
 	ret = ret ? ret : wse_st_open(folder, &f);
 	ok(!ret && wse_st_view(&f, "transformer.word_embeddings.weight") &&
 		   wse_st_view(&f, "transformer.word_embeddings_layernorm.bias") &&
@@ -204,31 +204,146 @@ static void bloom(void)
 	   "a model by its config.json %s", ret ? wse_error() : "");
 }
 
+/* ---- with moments ---- */
+
+/* does a session that goes on from the folder have these parameters and moments? */
+static int same_state(const char *folder, const char *set, const struct state *want)
+{
+	struct wse_session s;
+	struct state m;
+	size_t bytes;
+	int ret;
+
+	open_session(&s, set);
+	ret = wse_session_load(&s, folder, WSE_CKPT_ALL);
+	m = state_of(s.memx);
+	bytes = m.table->params * sizeof(float); /* that of `want` may be gone */
+	ret = !ret && !memcmp(m.params, want->params, bytes) && !memcmp(m.m, want->m, bytes) &&
+	      !memcmp(m.v, want->v, bytes);
+	state_free(&m);
+	wse_session_close(&s);
+	return ret;
+}
+
+static const char sparse[] = "sparsity=0.5";
+
+/* a folder of a whole state is the checkpoint of one file: its hash, and the run that goes on */
+static void whole_states(void)
+{
+	static const uint64_t most[] = {1, 1200, 5000, 1u << 30};
+	char folder[300], one[300], hash[2][65];
+
+	for (uint32_t m = 0; m < 7; m++) {
+		const char *set = m < 6 ? models[m] : sparse;
+		uint32_t files = 0, last = UINT32_MAX;
+		struct wse_session s;
+		struct state now;
+		int good = 1;
+
+		open_session(&s, set);
+		good &= !steps(&s, 2);
+		now = state_of(s.memx);
+		snprintf(one, sizeof(one), "%s/one-%u.safetensors", dir, m);
+		snprintf(folder, sizeof(folder), "%s/whole-%u", dir, m);
+		good &= !wse_session_save(&s, one, NULL) && !wse_ckpt_hash(one, hash[0]);
+		for (uint32_t i = 0; i < 4 && good; i++) {
+			good &= !wse_session_export(&s, folder, most[i], 1, &files);
+			good &= sizes(folder, most[i], files) && same_state(folder, set, &now);
+			good &= same(folder, set, &now);
+			good &= !wse_ckpt_hash(folder, hash[1]) && !strcmp(hash[0], hash[1]);
+			good &= files < last && (i || files > 60) && (i < 3 || files == 1);
+			last = files;
+			if (!good)
+				printf("# %llu bytes: %u files: %s\n", (unsigned long long)most[i],
+				       files, wse_error());
+		}
+		ok(good, "model %u with moments: files of 1 byte to 1 GiB, the hash of one file",
+		   m);
+		state_free(&now);
+		wse_session_close(&s);
+	}
+}
+
+/* two steps, a folder, and two more from it: those of a run that did not stop */
+static void goes_on(void)
+{
+	char folder[300], hash[2][65];
+	struct wse_session s;
+	uint32_t files;
+	int ret;
+
+	snprintf(folder, sizeof(folder), "%s/on", dir);
+	open_session(&s, NULL);
+	ret = steps(&s, 2);
+	ret = ret ? ret : wse_session_export(&s, folder, 3000, 1, &files);
+	ret = ret ? ret : steps(&s, 2);
+	ret = ret ? ret : wse_session_save(&s, in_dir("four.safetensors"), NULL);
+	ret = ret ? ret : wse_ckpt_hash(in_dir("four.safetensors"), hash[0]);
+	wse_session_close(&s);
+	open_session(&s, NULL);
+	ret = ret ? ret : wse_session_load(&s, folder, WSE_CKPT_ALL);
+	ret = ret ? ret : steps(&s, 2);
+	ret = ret ? ret : wse_session_save(&s, in_dir("four.safetensors"), NULL);
+	ret = ret ? ret : wse_ckpt_hash(in_dir("four.safetensors"), hash[1]);
+	ok(!ret && files > 3 && !strcmp(hash[0], hash[1]),
+	   "a run goes on from %u files, to the hash of one that did not stop %s", files,
+	   ret ? wse_error() : "");
+	wse_session_close(&s);
+}
+
+/* a file of another step, which has the same tensors; an export of the weights alone */
+static void mixed(void)
+{
+	char folder[300], other[300], cmd[1400];
+	struct wse_session s;
+	uint32_t files[2];
+	int ret;
+
+	snprintf(folder, sizeof(folder), "%s/mixed", dir);
+	snprintf(other, sizeof(other), "%s/mixed-2", dir);
+	open_session(&s, NULL);
+	ret = steps(&s, 1);
+	ret = ret ? ret : wse_session_export(&s, folder, 5000, 1, &files[0]);
+	ret = ret ? ret : steps(&s, 1);
+	ret = ret ? ret : wse_session_export(&s, other, 5000, 1, &files[1]);
+	snprintf(cmd, sizeof(cmd), "cp %s/model-00002-of-%05u.safetensors %s", other, files[1],
+		 folder);
+	ok(!ret && files[0] == files[1] && !system(cmd) &&
+		   wse_session_load(&s, folder, WSE_CKPT_ALL) == -EBADMSG &&
+		   strstr(wse_error(), "are of two checkpoints: their metadata differs"),
+	   "a file of another step: %s", wse_error());
+	ret = wse_session_export(&s, folder, 5000, 0, &files[0]);
+	ok(!ret && wse_session_load(&s, folder, WSE_CKPT_ALL) == -EINVAL &&
+		   strstr(wse_error(), "it is no checkpoint of a run"),
+	   "weights alone: %s", wse_error());
+	wse_session_close(&s);
+}
+
 /* ---- a kill, a full disk, other files ---- */
 
-/* exports of two states in turns, until the parent ends it */
-static void export_on(const char *folder)
+/* exports of two states in turns, with moments or without, until the parent ends it */
+static void export_on(const char *folder, int whole)
 {
 	uint32_t files;
 	struct wse_session s;
 
 	open_session(&s, NULL);
-	while (!wse_session_export(&s, folder, 1500, &files))
-		if (steps(&s, 1) || wse_session_export(&s, folder, 3000, &files) ||
+	while (!wse_session_export(&s, folder, 1500, whole, &files))
+		if (steps(&s, 1) || wse_session_export(&s, folder, 3000, whole, &files) ||
 		    wse_session_load(&s, in_dir("start.safetensors"), WSE_CKPT_ALL))
 			break;
 	fprintf(stderr, "# %s\n", wse_error());
 	_exit(1);
 }
 
-static void killed(void)
+static void killed(int whole)
 {
 	struct wse_session s;
 	struct state one, two;
 	char folder[300];
 	int good = 0, states[2] = {0}, status;
 
-	snprintf(folder, sizeof(folder), "%s/killed", dir);
+	snprintf(folder, sizeof(folder), "%s/killed-%d", dir, whole);
 	open_session(&s, NULL);
 	one = state_of(s.memx);
 	good = !wse_session_save(&s, in_dir("start.safetensors"), NULL) && !steps(&s, 1);
@@ -239,20 +354,21 @@ static void killed(void)
 		struct stat sb;
 
 		if (!pid)
-			export_on(folder);
+			export_on(folder, whole);
 		for (int w = 0; w < 2000 && stat(folder, &sb); w++)
 			usleep(5000);
 		usleep(17000 * (unsigned int)i + 500);
 		kill(pid, SIGKILL);
 		good &= waitpid(pid, &status, 0) == pid && WIFSIGNALED(status);
-		if (same(folder, NULL, &one))
+		if ((whole ? same_state : same)(folder, NULL, &one))
 			states[0]++;
-		else if (same(folder, NULL, &two))
+		else if ((whole ? same_state : same)(folder, NULL, &two))
 			states[1]++;
 		else
 			good = 0;
 	}
-	ok(good && states[0] + states[1] == 12, "12 kills: the export is a whole one, %d and %d%s",
+	ok(good && states[0] + states[1] == 12,
+	   "12 kills%s: the export is a whole one, %d and %d%s", whole ? ", with moments" : "",
 	   states[0], states[1], good ? "" : wse_error());
 	state_free(&one);
 	state_free(&two);
@@ -274,10 +390,10 @@ static void refused(void)
 	snprintf(tmp, sizeof(tmp), "%s.tmp", folder);
 	open_session(&s, NULL);
 	one = state_of(s.memx);
-	ret = wse_session_export(&s, folder, 1500, &files);
+	ret = wse_session_export(&s, folder, 1500, 0, &files);
 	ret = ret ? ret : steps(&s, 1);
 	setrlimit(RLIMIT_FSIZE, &small);
-	ok(!ret && wse_session_export(&s, folder, 1500, &files) == -EFBIG &&
+	ok(!ret && wse_session_export(&s, folder, 1500, 0, &files) == -EFBIG &&
 		   strstr(wse_error(), "/full: "),
 	   "no room: %s", wse_error());
 	setrlimit(RLIMIT_FSIZE, &all);
@@ -285,7 +401,7 @@ static void refused(void)
 	snprintf(tmp, sizeof(tmp), "%s/mine.txt", folder);
 	f = fopen(tmp, "w");
 	fclose(f);
-	ok(wse_session_export(&s, folder, 1500, &files) == -EEXIST &&
+	ok(wse_session_export(&s, folder, 1500, 0, &files) == -EEXIST &&
 		   strstr(wse_error(), "mine.txt, which is no export's") && !stat(tmp, &sb) &&
 		   same(folder, NULL, &one),
 	   "%s", wse_error());
@@ -305,6 +421,7 @@ static void line(void *ctx, enum wse_log_level level, const char *text)
 struct job {
 	char said[300];
 	const char *name, *model;
+	int whole;
 	struct wse_run_result res;
 };
 
@@ -312,13 +429,15 @@ static void *one_rank(void *arg)
 {
 	struct rank *me = arg;
 	struct job *j = me->arg;
-	const char *sets[] = {"checkpoint.max_shard_size=2KB", j->model};
+	const char *sets[] = {"checkpoint.max_shard_size=2KB",
+			      j->whole ? "checkpoint.shard_checkpoint_states=all" : "seed=1",
+			      j->model};
 	char none[300];
 	struct wse_run_ops ops = {.line = line, .line_ctx = me->rank ? none : j->said};
 	struct wse_run run = {.mode = WSE_MODE_TRAIN, .uris = &uri, .nuris = 1};
 	struct wse_run_result res;
 
-	me->ret = read_cfg(&run.cfg, sets, 1 + !!j->model);
+	me->ret = read_cfg(&run.cfg, sets, 2 + !!j->model);
 	snprintf(run.cfg.model_dir, sizeof(run.cfg.model_dir), "%s/%s", dir, j->name);
 	if (!me->ret && me->ranks > 1)
 		me->ret = wse_hosts_open(me->link, &run.hosts);
@@ -337,7 +456,8 @@ static void runs(void)
 	for (uint32_t m = 0; m < 3; m += 2)
 		for (uint32_t ranks = 1; ranks <= 3; ranks++) {
 			char name[40];
-			struct job j = {.name = name, .model = models[m]};
+			struct job j = {.name = name, .model = models[m], .whole = m == 0};
+			char hash[65] = "";
 			int bad;
 
 			snprintf(name, sizeof(name), "run-%u-%u", m, ranks);
@@ -346,6 +466,11 @@ static void runs(void)
 				 dir, name);
 			ok(!bad && !system(cmd) && strstr(j.said, "/model: "), "%u ranks: %s",
 			   ranks, j.said);
+			if (!j.whole)
+				continue;
+			snprintf(cmd, sizeof(cmd), "%s/%s/model", dir, name);
+			ok(!wse_ckpt_hash(cmd, hash) && !strcmp(hash, j.res.hash),
+			   "%u ranks: the folder has the run's hash", ranks);
 		}
 }
 
@@ -390,9 +515,13 @@ int main(void)
 	ok(read_cfg(&c, mlp, 2) == -EINVAL && strstr(wse_error(), "transformers has"), "%s",
 	   wse_error());
 	families();
+	whole_states();
+	goes_on();
+	mixed();
 	bloom();
 	refused();
-	killed();
+	killed(0);
+	killed(1);
 	runs();
 	ok(!dir_remove(), "cleaned up");
 	return tap_end();
