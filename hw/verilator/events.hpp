@@ -185,12 +185,16 @@ private:
 		const uint32_t ctrl[4] = {
 			c->__PVT__u_ramp__DOT__k0, c->__PVT__u_ramp__DOT__k1,
 			c->__PVT__u_ramp__DOT__k2, c->__PVT__u_ramp__DOT__k3};
+		const uint32_t north[4] = {
+			c->__PVT__u_ramp__DOT__o0, c->__PVT__u_ramp__DOT__o1,
+			c->__PVT__u_ramp__DOT__o2, c->__PVT__u_ramp__DOT__o3};
 		wse_ev e = event(WSE_EV_IN);
 
 		e.unit = unit;
 		e.color = color;
 		e.ctrl = ctrl[slot] >> color & 1;
-		e.data = c->__PVT__u_ramp__DOT__data[color << 2 | slot];
+		e.data = north[slot] >> color & 1 ? c->__PVT__u_ramp__DOT__data_n[color << 2 | slot]
+						  : c->__PVT__u_ramp__DOT__data[color << 2 | slot];
 		tell(e);
 	}
 
@@ -222,8 +226,8 @@ private:
 	{
 		const uint8_t credit[5] = {r->rx_n_cr_o, r->rx_e_cr_o, r->rx_s_cr_o, r->rx_w_cr_o,
 					   r->rx_r_cr_o};
-		const uint8_t head[5] = {r->tx_n_head_o, r->tx_e_head_o, r->tx_s_head_o,
-					 r->tx_w_head_o, r->tx_r_head_o};
+		uint8_t head[5] = {r->tx_n_head_o, r->tx_e_head_o, r->tx_s_head_o, r->tx_w_head_o,
+				   0};
 
 		if (!(kinds >> WSE_EV_HOP & 1) || !r->popped_o)
 			return;
@@ -239,6 +243,7 @@ private:
 
 			e.color = color;
 			e.from = p;
+			head[4] = p ? r->tx_r_head_o : r->tx_rn_head_o;
 			for (unsigned o = 0; o < 5; o++)
 				e.to |= (head[o] >> 6 && (head[o] & 31) == color) << o;
 			e.ctrl = r->__PVT__qctl[p << 2 | (slot & 3)] >> color & 1;

@@ -212,7 +212,9 @@ private:
 			"u_core.mac[3:0]", "u_core.lwait", "u_core.m0_wait", "u_core.m1_wait",
 			"u_core.dq_count[3:0]", nullptr};
 		static const char *const colors[] = {"u_core.rx_valid_i", "u_core.rx_ctrl_i",
-			"u_core.rx_color_i[4:0]", "u_core.rx_data_i[31:0]", "u_core.tx_valid_o",
+			"u_core.rx_color_i[4:0]", "u_core.rx_data_i[31:0]", "u_core.rn_valid_i",
+			"u_core.rn_ctrl_i", "u_core.rn_color_i[4:0]", "u_core.rn_data_i[31:0]",
+			"u_core.tx_valid_o",
 			"u_core.tx_ctrl_o", "u_core.tx_color_o[4:0]", "u_core.tx_data_o[31:0]",
 			"u_core.some[23:0]", "u_core.claim[23:0]", nullptr};
 		static const Group groups[] = {{"scalar side", scalar}, {"tasks", tasks},

@@ -39,8 +39,7 @@ enum { WSE_START_CYCLES = WSE_COMMAND_CYCLES - 35 };
 
 /*
  * `lines` lines of some bytes from the host to each of so many cores, where a device of ABI 1.3
- * counts those once that get the same; and back, where a line is cut
- * into bursts and takes 4 cycles at least
+ * counts those once that get the same; and back, where a line is cut into bursts
  */
 static inline uint64_t wse_copy_in_cycles(uint64_t cores, uint64_t lines, uint64_t bytes)
 {
@@ -49,9 +48,7 @@ static inline uint64_t wse_copy_in_cycles(uint64_t cores, uint64_t lines, uint64
 
 static inline uint64_t wse_copy_out_cycles(uint64_t cores, uint64_t lines, uint64_t bytes)
 {
-	uint64_t line = bytes / 8 + (bytes + 127) / 128;
-
-	return WSE_COMMAND_CYCLES + 85 + cores * lines * (line < 4 ? 4 : line);
+	return WSE_COMMAND_CYCLES + 85 + cores * lines * (bytes / 8 + (bytes + 127) / 128);
 }
 
 #endif

@@ -106,9 +106,8 @@ static inline double wse_any_of(double density, uint32_t n)
 
 /*
  * A block's sums go round the row while the next one's products are made: a cycle a sum, and what
- * begins and ends it, the longer the more features a block has. Of masked weights the lanes and the
- * ring know those that are there. The bus brings them, LINEAR, or else whole rows, and the words of
- * their masks.
+ * begins and ends it. Of masked weights the lanes know those that are there. The bus brings them,
+ * LINEAR, or else whole rows, and the words of their masks.
  */
 static inline struct wse_block_cost wse_linear_block(const struct wse_graph *g, uint64_t k,
 						     double density)
@@ -116,11 +115,10 @@ static inline struct wse_block_cost wse_linear_block(const struct wse_graph *g, 
 	uint64_t b = g->nfeat, t = g->t, cols = wse_bus_columns(g);
 	uint64_t least = cols > 8 ? 300 : 200, run = wse_most(least, k * 25);
 	uint64_t some = 156 + (g->tile.no_linear ? run : wse_part(density, k * 25));
-	uint64_t less = t <= 8 ? 14 : t <= 24 ? 4 : 0, each = b >= 4 ? 300 : b == 2 ? 50 : 0;
 
 	return (struct wse_block_cost){
-		.lanes = 100 * (wse_sent(density, b * k) * (t / g->tile.lanes) + (t <= 8 ? 39 : 5)),
-		.trip = 100 * (b * t + 35 - less) + wse_part(density, each * k),
+		.lanes = 100 * (wse_sent(density, b * k) * (t / g->tile.lanes) + 5),
+		.trip = 100 * (b * t + (t <= 8 ? 27 : 35)),
 		/* each run of a feature has requests of its own */
 		.port = b * cols * (density < 1.0 ? some : run),
 	};
@@ -136,45 +134,44 @@ static inline uint64_t wse_linear_cycles(const struct wse_graph *g, uint64_t k, 
 	       outs * g->t * post / 100;
 }
 
+/* a run of k gradients in bursts of up to 32 bytes; more than 32 bursts are not on their way */
+static inline uint64_t wse_bursts(uint64_t k)
+{
+	return k / 8 * 406 + (k % 8 ? wse_most(213, (k % 8 + 1) / 2 * 100) : 0);
+}
+
+/* hundredths of a cycle of a burst of 8 masked gradients: from the first word that has one on */
+static inline double wse_burst(double density)
+{
+	double most = 200 + 290 * density;
+
+	return wse_any_of(density, 8) * (most < 406 ? most : 406);
+}
+
 /*
- * With rows, the links to the south carry the stream and the sums, a wavelet of each an element:
- * two cycles at best, and a part of one more where the two meet, which each row below the first
- * adds to. A masked gradient comes back LINEAR, or else in the bursts of 8 elements that have one.
+ * The links to the south carry the stream and the sums, two wavelets an element; those of a single
+ * row carry the sums alone. A trip shares the core's link to the router with them. A masked
+ * gradient comes back LINEAR, or else in the bursts of 8 elements that have one.
  */
 static inline struct wse_block_cost wse_wgrad_block(const struct wse_graph *g, uint64_t k,
 						    double density)
 {
-	uint64_t b = g->nfeat, t = g->t, rows = g->tile.rows;
-	uint64_t element = rows == 1 ? 124 : rows == 2 ? 196 : 229;
-	uint64_t each = rows == 1 ? (b >= 4 ? 300 : b == 2 ? 220 : 100)
-				  : (b >= 4 ? 690 : b == 2 ? 340 : 100);
-	uint64_t from = t <= 8	  ? 18
-			: t <= 24 ? 32
-			: b == 1  ? 42
-				  : 34,
-		 alone = t <= 8	   ? 11
-			 : t <= 24 ? 7
-				   : 2;
-	uint64_t link = b * k * element + (t <= 8 ? 3400 : 6300);
+	uint64_t b = g->nfeat, t = g->t, element = g->tile.rows == 1 ? 124 : 200;
+	uint64_t each = t <= 8 ? 140 : b >= 4 ? 295 : 175;
+	uint64_t link = b * (density < 1.0 ? wse_part(density, k * element) : k * element) + 400;
 	struct wse_block_cost c = {
 		/* behind the last feature, the lane tree's last result */
-		.lanes = 100 * (wse_sent(density, b * k) * (t / g->tile.lanes) + (b >= 4 ? 8 : 12)),
-		.trip = 100 * (b * t + from + (rows == 1 ? alone : 0)) +
-			wse_part(density, each * k),
+		.lanes = 100 * (wse_sent(density, b * k) * (t / g->tile.lanes) + 8),
+		.trip = wse_most(100 * (b * t + 41) + wse_part(density, each * k), link),
 		/* bursts of up to 32 bytes, or of 64 without a pause */
 		.port = b * wse_bus_columns(g) *
-			(g->tile.group ? wse_most(300, k * 50) : (k + 7) / 8 * 420),
+			(g->tile.group ? wse_most(300, k * 50) : wse_bursts(k)),
 	};
 
-	link = density < 1.0 ? b * wse_part(density, k * element) + (t <= 8 ? 3400 : 6300) : link;
-	if (density < 1.0)
-		c.port = b * wse_bus_columns(g) *
-			 (g->tile.no_linear
-				  ? wse_part(wse_any_of(density, 8), (k + 7) / 8 * 443)
-				  : wse_part(density, k * (g->tile.group ? 50 : 443 / 8)));
-
-	if (b >= 4)
-		c.trip = wse_most(c.trip, link);
+	if (density < 1.0 && g->tile.no_linear)
+		c.port = b * wse_bus_columns(g) * wse_part(wse_burst(density), (k + 7) / 8);
+	else if (density < 1.0)
+		c.port = b * wse_bus_columns(g) * wse_part(density, k * 51);
 	return c;
 }
 

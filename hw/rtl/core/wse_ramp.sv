@@ -19,6 +19,13 @@ module wse_ramp (
   input  logic [31:0] rx_data_i,
   output logic        rx_cr_valid_o,
   output logic [4:0]  rx_cr_color_o,
+  // the same beside it, of wavelets that the router takes from north
+  input  logic        rn_valid_i,
+  input  logic        rn_ctrl_i,
+  input  logic [4:0]  rn_color_i,
+  input  logic [31:0] rn_data_i,
+  output logic        rn_cr_valid_o,
+  output logic [4:0]  rn_cr_color_o,
   output logic        tx_valid_o,
   output logic        tx_ctrl_o,
   output logic [4:0]  tx_color_o,
@@ -71,53 +78,76 @@ module wse_ramp (
   output logic        m1t_room_o,
   output logic        m1t_ready_o
 );
+  function automatic logic [4:0] onehot24(input logic [23:0] x);
+    onehot24 = {|(x & 24'hff0000), |(x & 24'h00ff00), |(x & 24'hf0f0f0),
+                |(x & 24'hcccccc), |(x & 24'haaaaaa)};
+  endfunction
+
   // ---- receive ----
   logic [31:0] data [128];              // {color, slot}
+  logic [31:0] data_n [128];            // what came from north: each memory has one port to write
   logic [23:0] n0, n1, n2;              // wavelets
   logic [23:0] r0, r1, w0, w1;          // read and write slot
   logic [23:0] k0, k1, k2, k3;          // slot i holds a control wavelet
+  logic [23:0] o0, o1, o2, o3;          // what is in slot i came from north
+  logic [23:0] north;                   // colors whose last wavelet did
   logic [23:0] p0, p1, p2;              // credits that are still to be handed back
-  logic [23:0] last;                    // colors up to the one that got its credit last
+  // colors up to the one that got its credit last, of those of either link
+  logic [23:0] last, last_n;
   logic [1:0]  l_slot, m0_slot, m1_slot, s_slot;
+  logic        l_north, m0_north, m1_north, s_north;
 
   assign l_slot = {r1[l_color_i], r0[l_color_i]} + 2'(l_pop_i);
   assign l_valid_o = n1[l_color_i] | n2[l_color_i] | (n0[l_color_i] & ~l_pop_i);
   assign l_ctrl_o = l_slot[1] ? (l_slot[0] ? k3[l_color_i] : k2[l_color_i]) :
       (l_slot[0] ? k1[l_color_i] : k0[l_color_i]);
-  assign l_data_o = data[{l_color_i, l_slot}];
+  assign l_north = l_slot[1] ? (l_slot[0] ? o3[l_color_i] : o2[l_color_i]) :
+      (l_slot[0] ? o1[l_color_i] : o0[l_color_i]);
+  assign l_data_o = l_north ? data_n[{l_color_i, l_slot}] : data[{l_color_i, l_slot}];
   assign m0_slot = {r1[m0_color_i], r0[m0_color_i]} + 2'(m0_pop_i);
   assign m0_valid_o = n1[m0_color_i] | n2[m0_color_i] | (n0[m0_color_i] & ~m0_pop_i);
   assign m0_ctrl_o = m0_slot[1] ? (m0_slot[0] ? k3[m0_color_i] : k2[m0_color_i]) :
                      (m0_slot[0] ? k1[m0_color_i] : k0[m0_color_i]);
-  assign m0_data_o = data[{m0_color_i, m0_slot}];
+  assign m0_north = m0_slot[1] ? (m0_slot[0] ? o3[m0_color_i] : o2[m0_color_i]) :
+      (m0_slot[0] ? o1[m0_color_i] : o0[m0_color_i]);
+  assign m0_data_o = m0_north ? data_n[{m0_color_i, m0_slot}] : data[{m0_color_i, m0_slot}];
   assign m1_slot = {r1[m1_color_i], r0[m1_color_i]} + 2'(m1_pop_i);
   assign m1_valid_o = n1[m1_color_i] | n2[m1_color_i] | (n0[m1_color_i] & ~m1_pop_i);
   assign m1_ctrl_o = m1_slot[1] ? (m1_slot[0] ? k3[m1_color_i] : k2[m1_color_i]) :
                      (m1_slot[0] ? k1[m1_color_i] : k0[m1_color_i]);
-  assign m1_data_o = data[{m1_color_i, m1_slot}];
+  assign m1_north = m1_slot[1] ? (m1_slot[0] ? o3[m1_color_i] : o2[m1_color_i]) :
+      (m1_slot[0] ? o1[m1_color_i] : o0[m1_color_i]);
+  assign m1_data_o = m1_north ? data_n[{m1_color_i, m1_slot}] : data[{m1_color_i, m1_slot}];
   assign s_slot = {r1[s_color_i], r0[s_color_i]} + 2'(s_pop_i);
   assign s_valid_o = n1[s_color_i] | n2[s_color_i] | (n0[s_color_i] & ~s_pop_i);
   assign s_ctrl_o = s_slot[1] ? (s_slot[0] ? k3[s_color_i] : k2[s_color_i]) :
       (s_slot[0] ? k1[s_color_i] : k0[s_color_i]);
-  assign s_data_o = data[{s_color_i, s_slot}];
+  assign s_north = s_slot[1] ? (s_slot[0] ? o3[s_color_i] : o2[s_color_i]) :
+      (s_slot[0] ? o1[s_color_i] : o0[s_color_i]);
+  assign s_data_o = s_north ? data_n[{s_color_i, s_slot}] : data[{s_color_i, s_slot}];
   assign some_o = n0 | n1 | n2;
   assign ctrl_o = (~r1 & ((~r0 & k0) | (r0 & k1))) | (r1 & ((~r0 & k2) | (r0 & k3)));
 
-  logic [23:0] pop, push, some, inc, dec, c0, c1, owed, one, q0, q1, q2;
+  logic [23:0] pop, push, push_n, some, inc, dec, c0, c1, owed, one, one_n, q0, q1, q2;
   always @(posedge clk_i) begin
     if (rst_i) begin
       n0 <= '0; n1 <= '0; n2 <= '0;
       r0 <= '0; r1 <= '0; w0 <= '0; w1 <= '0;
       k0 <= '0; k1 <= '0; k2 <= '0; k3 <= '0;
       p0 <= '0; p1 <= '0; p2 <= '0;
+      o0 <= '0; o1 <= '0; o2 <= '0; o3 <= '0;
+      north <= '0;
       last <= '0;
+      last_n <= '0;
       rx_cr_valid_o <= 1'b0;
       rx_cr_color_o <= '0;
+      rn_cr_valid_o <= 1'b0;
+      rn_cr_color_o <= '0;
     end else begin
       if (flush_i) begin
         // drops wavelets in the queues and those that arrive now: the router gets credits for all
         // of them
-        push = rx_valid_i ? 24'd1 << rx_color_i : '0;
+        push = (rx_valid_i ? 24'd1 << rx_color_i : '0) | (rn_valid_i ? 24'd1 << rn_color_i : '0);
         c0 = n0 & push;
         c1 = n1 & c0;
         q0 = n0 ^ push; q1 = n1 ^ c0; q2 = n2 ^ c1;
@@ -129,6 +159,7 @@ module wse_ramp (
         n0 <= '0; n1 <= '0; n2 <= '0;
         r0 <= '0; r1 <= '0; w0 <= '0; w1 <= '0;
         rx_cr_valid_o <= 1'b0;
+        rn_cr_valid_o <= 1'b0;
       end else begin
         some = n0 | n1 | n2;
         pop = '0;
@@ -136,14 +167,29 @@ module wse_ramp (
           pop = some & ((24'(l_pop_i) << l_color_i) | (24'(m0_pop_i) << m0_color_i) |
                         (24'(m1_pop_i) << m1_color_i) | (24'(s_pop_i) << s_color_i));
         push = '0;
-        if (rx_valid_i) begin
-          push = 24'd1 << rx_color_i;
-          data[{rx_color_i, w1[rx_color_i], w0[rx_color_i]}] <= rx_data_i;
-          one = rx_ctrl_i ? push : '0;
+        push_n = '0;
+        if (rx_valid_i || rn_valid_i) begin
+          one = '0;
+          if (rx_valid_i) begin
+            push = 24'd1 << rx_color_i;
+            data[{rx_color_i, w1[rx_color_i], w0[rx_color_i]}] <= rx_data_i;
+            if (rx_ctrl_i) one = push;
+          end
+          if (rn_valid_i) begin
+            push_n = 24'd1 << rn_color_i;
+            data_n[{rn_color_i, w1[rn_color_i], w0[rn_color_i]}] <= rn_data_i;
+            if (rn_ctrl_i) one = one | push_n;
+          end
+          north <= (north & ~push) | push_n;
+          push = push | push_n;
           k0 <= (k0 & ~(push & ~w1 & ~w0)) | (one & ~w1 & ~w0);
           k1 <= (k1 & ~(push & ~w1 &  w0)) | (one & ~w1 &  w0);
           k2 <= (k2 & ~(push &  w1 & ~w0)) | (one &  w1 & ~w0);
           k3 <= (k3 & ~(push &  w1 &  w0)) | (one &  w1 &  w0);
+          o0 <= (o0 & ~(push & ~w1 & ~w0)) | (push_n & ~w1 & ~w0);
+          o1 <= (o1 & ~(push & ~w1 &  w0)) | (push_n & ~w1 &  w0);
+          o2 <= (o2 & ~(push &  w1 & ~w0)) | (push_n &  w1 & ~w0);
+          o3 <= (o3 & ~(push &  w1 &  w0)) | (push_n &  w1 &  w0);
         end
         if ((pop | push) != '0) begin
           r1 <= r1 ^ (r0 & pop);
@@ -156,16 +202,26 @@ module wse_ramp (
           n1 <= n1 ^ (n0 & inc) ^ (~n0 & dec);
           n2 <= n2 ^ (n1 & n0 & inc) ^ (~n1 & ~n0 & dec);
         end
-        // one credit a cycle, round robin
+        // one credit a cycle and link, round robin; the router takes it from either
         owed = p0 | p1 | p2 | pop;
-        rx_cr_valid_o <= owed != '0;
-        if (owed != '0) begin
-          one = (owed & ~last) != '0 ? owed & ~last : owed;
+        one = '0;
+        one_n = '0;
+        rx_cr_valid_o <= (owed & ~north) != '0;
+        if ((owed & ~north) != '0) begin
+          one = (owed & ~north & ~last) != '0 ? owed & ~north & ~last : owed & ~north;
           one = one & -one;
           last <= one | (one - 24'd1);
-          rx_cr_color_o <= {|(one & 24'hff0000), |(one & 24'h00ff00), |(one & 24'hf0f0f0),
-              |(one & 24'hcccccc),
-                            |(one & 24'haaaaaa)};
+          rx_cr_color_o <= onehot24(one);
+        end
+        rn_cr_valid_o <= (owed & north) != '0;
+        if ((owed & north) != '0) begin
+          one_n = (owed & north & ~last_n) != '0 ? owed & north & ~last_n : owed & north;
+          one_n = one_n & -one_n;
+          last_n <= one_n | (one_n - 24'd1);
+          rn_cr_color_o <= onehot24(one_n);
+        end
+        if (owed != '0) begin
+          one = one | one_n;
           inc = pop & ~one;
           dec = one & ~pop;
           p0 <= p0 ^ inc ^ dec;
@@ -242,6 +298,10 @@ module wse_ramp (
   always @(posedge clk_i) if (!rst_i) begin
     assert (!(rx_valid_i && !flush_i && n2[rx_color_i]))
         else $error("ramp: receive queue of color %0d overflows", rx_color_i);
+    assert (!(rn_valid_i && !flush_i && n2[rn_color_i]))
+        else $error("ramp: receive queue of color %0d overflows", rn_color_i);
+    assert (!(rx_valid_i && rn_valid_i && rx_color_i == rn_color_i))
+        else $error("ramp: color %0d from two inputs at once", rx_color_i);
     assert ((n2 & (n0 | n1)) == '0) else $error("ramp: more than 4 wavelets");
     assert (!(tx_cr_valid_i && t2[tx_cr_color_i]))
         else $error("ramp: credit of color %0d too many", tx_cr_color_i);

@@ -4,7 +4,9 @@
 //
 // A link is three registered signals: head {valid, control, color[4:0]} and data one way, a
 // returned credit {valid, color[4:0]} the other. A wavelet that finds its queue empty and its
-// outputs free leaves in the cycle after it arrived: one cycle a hop.
+// outputs free leaves in the cycle after it arrived: one cycle a hop. To the ramp there are two
+// links, one for what comes from north and one for the rest: so a stream down the column and a ring
+// along the row do not wait for each other.
 //
 // Colors are bits of 24-bit masks throughout, so that a cycle costs the same for 1 and for 24
 // colors, both in gates and in simulation. Queues are one memory per input port (a write and a read
@@ -36,17 +38,20 @@ module wse_router (
   output logic [6:0]  tx_e_head_o,
   output logic [6:0]  tx_s_head_o,
   output logic [6:0]  tx_w_head_o,
-  output logic [6:0]  tx_r_head_o,
+  output logic [6:0]  tx_r_head_o,  // to the ramp, from all inputs but north
+  output logic [6:0]  tx_rn_head_o, // to the ramp, from north
   output logic [31:0] tx_n_data_o,
   output logic [31:0] tx_e_data_o,
   output logic [31:0] tx_s_data_o,
   output logic [31:0] tx_w_data_o,
   output logic [31:0] tx_r_data_o,
+  output logic [31:0] tx_rn_data_o,
   input  logic [5:0]  tx_n_cr_i,
   input  logic [5:0]  tx_e_cr_i,
   input  logic [5:0]  tx_s_cr_i,
   input  logic [5:0]  tx_w_cr_i,
   input  logic [5:0]  tx_r_cr_i,
+  input  logic [5:0]  tx_rn_cr_i,   // two credits a cycle, of different colors
 
   input  logic        rt_we_i,      // route of a color, bits ROUTE
   input  logic [4:0]  rt_color_i,
@@ -77,7 +82,10 @@ module wse_router (
   logic [23:0] c0 [NP];             // credits, bit-sliced: {c2, c1, c0} per color
   logic [23:0] c1 [NP];
   logic [23:0] c2 [NP];
-  logic [2:0]  first;               // input port that goes first in this cycle
+  // Who goes first: the ramp's input, or the others, in turns, after a cycle in which it sent. So
+  // what passes a core and what the core adds share a link evenly.
+  logic [2:0]  first;               // of five: 4 is north again, so that no rhythm of two meets it
+  logic        sent;
   logic        live;                // something moved in the last cycle
 
   // values of one cycle
@@ -87,6 +95,8 @@ module wse_router (
   logic [6:0]  hout [NP];
   logic [31:0] dout [NP];
   logic [5:0]  crout [NP];
+  logic [6:0]  hout_rn;
+  logic [31:0] dout_rn;
   logic [1:0]  slot [NP];           // where this cycle's arrival is stored
   logic [23:0] fresh [NP];          // the arrival is at the head: its data has not been written yet
   logic [23:0] blk, e, m, h, k;
@@ -95,7 +105,8 @@ module wse_router (
   logic [31:0] data;
   logic        ctl;
   logic [2:0]  p, npop;
-  logic        active;
+  logic [1:0]  side;
+  logic        active, late;
   logic        overrun;             // a wavelet arrived that had no credit (assertion only)
 
   function automatic logic [4:0] onehot24(input logic [23:0] x);
@@ -105,7 +116,7 @@ module wse_router (
 
   assign active = live | rx_n_head_i[6] | rx_e_head_i[6] | rx_s_head_i[6] | rx_w_head_i[6] |
                   rx_r_head_i[6] | tx_n_cr_i[5] | tx_e_cr_i[5] | tx_s_cr_i[5] | tx_w_cr_i[5] |
-                  tx_r_cr_i[5];
+                  tx_r_cr_i[5] | tx_rn_cr_i[5];
 
   always @(posedge clk_i) begin : p_seq
     integer i, o;
@@ -124,10 +135,12 @@ module wse_router (
         c2[i] = link_i[i] ? '1 : '0;  // CHAN_DEPTH
       end
       first = '0;
+      sent = 1'b0;
       overrun = 1'b0;
       live = 1'b0;
       rx_n_cr_o <= '0; rx_e_cr_o <= '0; rx_s_cr_o <= '0; rx_w_cr_o <= '0; rx_r_cr_o <= '0;
       tx_n_head_o <= '0; tx_e_head_o <= '0; tx_s_head_o <= '0; tx_w_head_o <= '0; tx_r_head_o <= '0;
+      tx_rn_head_o <= '0;
       popped_o <= '0;
     end else begin
       if (active) begin
@@ -141,8 +154,9 @@ module wse_router (
         blk = '0;
         for (i = 0; i < NP; i++) begin
           // credits that came back
-          if (crin[i][5]) begin
-            k = 24'b1 << crin[i][4:0];
+          if (crin[i][5] || (i == 4 && tx_rn_cr_i[5])) begin
+            k = crin[i][5] ? 24'b1 << crin[i][4:0] : '0;
+            if (i == 4 && tx_rn_cr_i[5]) k = k | (24'b1 << tx_rn_cr_i[4:0]);
             m = c0[i] & k;
             c0[i] = c0[i] ^ k;
             e = c1[i] & m;
@@ -171,9 +185,15 @@ module wse_router (
 
         // each input port sends at most one wavelet, each output takes at most one
         npop = '0;
-        p = first;
+        hout_rn = '0;
+        dout_rn = '0;
+        side = first[1:0];
         first = (first == 3'd4) ? 3'd0 : first + 3'd1;
+        late = sent;
+        sent = 1'b0;
         for (i = 0; i < NP; i++) begin
+          p = i == (late ? 4 : 0) ? 3'd4 : {1'b0, side};
+          if (p != 3'd4) side = side + 2'd1;
           e = nonempty[p] & rxmask[p] & ~blk;
           if (e != 24'd0) begin
             m = e & above[p];
@@ -195,12 +215,18 @@ module wse_router (
             rp0[p] = rp0[p] ^ h;
             nonempty[p] = nonempty[p] & ~(h & ~((rp0[p] ^ wp0[p]) | (rp1[p] ^ wp1[p])));
             crout[p] = {1'b1, col};
+            if (p == 3'd4) sent = 1'b1;
             npop = npop + 3'd1;
             for (o = 0; o < NP; o++) begin
               if ((txmask[o] & h) != 24'd0) begin
-                hout[o] = {1'b1, ctl, col};
-                dout[o] = data;
-                blk = blk | txmask[o];
+                if (o == 4 && p == 3'd0) begin
+                  hout_rn = {1'b1, ctl, col};
+                  dout_rn = data;
+                end else begin
+                  hout[o] = {1'b1, ctl, col};
+                  dout[o] = data;
+                  blk = blk | (o == 4 ? txmask[o] & ~rxmask[0] : txmask[o]);
+                end
                 k = h & ~c0[o];            // borrow
                 c0[o] = c0[o] ^ h;
                 m = k & ~c1[o];
@@ -209,7 +235,6 @@ module wse_router (
               end
             end
           end
-          p = (p == 3'd4) ? 3'd0 : p + 3'd1;
         end
 
         // stored last, so that the memories are read before they are written
@@ -230,11 +255,13 @@ module wse_router (
         tx_s_head_o <= hout[2];
         tx_w_head_o <= hout[3];
         tx_r_head_o <= hout[4];
+        tx_rn_head_o <= hout_rn;
         tx_n_data_o <= dout[0];
         tx_e_data_o <= dout[1];
         tx_s_data_o <= dout[2];
         tx_w_data_o <= dout[3];
         tx_r_data_o <= dout[4];
+        tx_rn_data_o <= dout_rn;
         popped_o <= npop;
       end
       if (rt_we_i) begin

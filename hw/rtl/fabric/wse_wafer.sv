@@ -79,12 +79,12 @@ module wse_wafer #(
   for (genvar r = 0; r < ROWS; r++) begin : g_row
     for (genvar c = 0; c < COLS; c++) begin : g_col
       localparam int unsigned N = r * COLS + c;
-      logic        c_tx_valid, c_tx_ctrl, c_rx_cr_valid, rt_we;
-      logic [4:0]  c_tx_color, c_rx_cr_color, rt_color;
-      logic [31:0] c_tx_data, c_rx_data;
+      logic        c_tx_valid, c_tx_ctrl, c_rx_cr_valid, c_rn_cr_valid, rt_we;
+      logic [4:0]  c_tx_color, c_rx_cr_color, c_rn_cr_color, rt_color;
+      logic [31:0] c_tx_data, c_rx_data, c_rn_data;
       logic [7:0]  rt_cfg;
       logic [5:0]  c_tx_cr;
-      logic [6:0]  c_rx_head;
+      logic [6:0]  c_rx_head, c_rn_head;
       // Links: outputs of this router (o_), their arrival at this router from the neighbours (i_),
       // the credits that it returns for its inputs (b_) and gets for its outputs (a_). Named wires
       // rather than arrays: simulation reads the neighbour itself.
@@ -161,6 +161,12 @@ module wse_wafer #(
         .rx_data_i       (c_rx_data),
         .rx_cr_valid_o   (c_rx_cr_valid),
         .rx_cr_color_o   (c_rx_cr_color),
+        .rn_valid_i      (c_rn_head[6]),
+        .rn_ctrl_i       (c_rn_head[5]),
+        .rn_color_i      (c_rn_head[4:0]),
+        .rn_data_i       (c_rn_data),
+        .rn_cr_valid_o   (c_rn_cr_valid),
+        .rn_cr_color_o   (c_rn_cr_color),
         .rt_we_o         (rt_we),
         .rt_color_o      (rt_color),
         .rt_cfg_o        (rt_cfg),
@@ -224,6 +230,9 @@ module wse_wafer #(
         .tx_r_head_o (c_rx_head),
         .tx_r_data_o (c_rx_data),
         .tx_r_cr_i   ({c_rx_cr_valid, c_rx_cr_color}),
+        .tx_rn_head_o (c_rn_head),
+        .tx_rn_data_o (c_rn_data),
+        .tx_rn_cr_i  ({c_rn_cr_valid, c_rn_cr_color}),
         .rt_we_i     (rt_we),
         .rt_color_i  (rt_color),
         .rt_cfg_i    (rt_cfg),

@@ -79,7 +79,7 @@ module wse_dma (
   /*verilator no_inline_module*/
 
   localparam int unsigned RN = 64;       // reads outstanding
-  localparam int unsigned WN = 16;       // writes outstanding
+  localparam int unsigned WN = 32;       // writes outstanding
 
   // ---- reads: their clients, in order ----
   logic [1:0]  rf_client [RN];
@@ -103,7 +103,7 @@ module wse_dma (
   // ---- writes ----
   logic [1:0]  wf_client [WN];
   logic [63:0] wf_addr [WN];
-  logic [4:0]  wf_wp, wf_rp;
+  logic [5:0]  wf_wp, wf_rp;
   logic [1:0]  wlast_client, wsel, wcur;
   logic        wgo, wbusy, wtake, wend;
   logic [5:0]  wleft;
@@ -116,7 +116,7 @@ module wse_dma (
     // the next burst follows in the next cycle
     wend = wtake && wdat_valid_i[wcur] && wleft == 6'd1;
     wgo = wreq_valid_i[wsel] && !flush_i && (!wbusy || wend) && (!awvalid_o || awready_i) &&
-          (wf_wp - wf_rp != 5'(WN));
+          (wf_wp - wf_rp != 6'(WN));
     wreq_ready_o = wgo ? 3'b1 << wsel : 3'b0;
     wdat_ready_o = (wtake && !flush_i) ? 3'b1 << wcur : 3'b0;
   end
@@ -165,10 +165,10 @@ module wse_dma (
       end
       wrsp_valid_o <= '0;
       if (bvalid_i) begin
-        wrsp_valid_o <= flush_i ? 3'b0 : 3'b1 << wf_client[wf_rp[3:0]];
+        wrsp_valid_o <= flush_i ? 3'b0 : 3'b1 << wf_client[wf_rp[4:0]];
         wrsp_err_o <= bresp_i[1];
-        wrsp_addr_o <= wf_addr[wf_rp[3:0]];
-        wf_rp <= wf_rp + 5'd1;
+        wrsp_addr_o <= wf_addr[wf_rp[4:0]];
+        wf_rp <= wf_rp + 6'd1;
       end
       // requests
       if (arready_i) arvalid_o <= 1'b0;
@@ -216,9 +216,9 @@ module wse_dma (
         awvalid_o <= 1'b1;
         awaddr_o <= wa;
         awlen_o <= 8'(wb) - 8'd1;
-        wf_client[wf_wp[3:0]] <= wsel;
-        wf_addr[wf_wp[3:0]] <= wa;
-        wf_wp <= wf_wp + 5'd1;
+        wf_client[wf_wp[4:0]] <= wsel;
+        wf_addr[wf_wp[4:0]] <= wa;
+        wf_wp <= wf_wp + 6'd1;
         wlast_client <= wsel;
         wcur <= wsel;
         wleft <= wb;

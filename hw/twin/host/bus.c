@@ -14,7 +14,7 @@
 #define BUS_RUN	    12u		     /* the requests of a row of a column, at least */
 #define BUS_RUN_FEW 8u		     /* the same where few columns share the bus */
 #define BUS_FEW	    8u		     /* columns */
-#define BUS_CHUNK   17u		     /* a burst of 32 bytes out, without groups */
+#define BUS_BURST   9u		     /* a burst out, at least: 32 of them are on their way */
 #define BUS_AHEAD   (64u * BUS_WORD) /* of a column: 512 bytes */
 
 int twin_bus_create(struct wse_model *m)
@@ -58,13 +58,19 @@ uint32_t twin_bus_out_cost(const struct wse_model *m, const struct wse_sqe *s)
 {
 	uint32_t bytes = s->kcol * (s->etype == WSE_ETYPE_BF16 ? 2u : 4u);
 
-	return s->nfeat * (m->cfg.group ? run(m, bytes) : (bytes + 31) / 32 * BUS_CHUNK);
+	uint32_t rest = (bytes % 32 + 7) / 8 * BUS_WORD;
+
+	if (m->cfg.group)
+		return s->nfeat * run(m, bytes);
+	/* bursts of 32 bytes */
+	rest = rest && rest < BUS_BURST ? BUS_BURST : rest;
+	return s->nfeat * (bytes / 32 * 4 * BUS_WORD + rest);
 }
 
 /* whole bursts, however few elements a block has */
-uint32_t twin_bus_run_cost(const struct wse_model *m, uint32_t bytes, bool out)
+uint32_t twin_bus_run_cost(uint32_t bytes)
 {
-	return out && !m->cfg.group ? bytes * BUS_CHUNK / 32 : bytes * BUS_WORD / 8;
+	return bytes * BUS_WORD / 8;
 }
 
 static uint64_t later(const struct wse_model *m, uint64_t *free, uint64_t more)

@@ -115,7 +115,7 @@ struct twin_bus *twin_bus_of(struct wse_model *m, uint32_t col);
 uint32_t twin_bus_in_cost(const struct wse_model *m, const struct wse_sqe *s);
 uint32_t twin_bus_out_cost(const struct wse_model *m, const struct wse_sqe *s);
 /* so many bytes of a LINEAR run */
-uint32_t twin_bus_run_cost(const struct wse_model *m, uint32_t bytes, bool out);
+uint32_t twin_bus_run_cost(uint32_t bytes);
 uint32_t twin_bus_mask_cost(const struct wse_model *m, const struct wse_sqe *s);
 /* cycles of a round that would be t without the buses */
 uint64_t twin_bus_round(struct wse_model *m, uint64_t t);

@@ -239,7 +239,7 @@ static int load_linear(struct wse_model *m, struct twin_job *j, uint32_t col,
 	if (!err && n)
 		err = twin_buf_read(m, &j->buf, p->run.at, v, n * sh.size, &j->bad);
 	p->run.at += n * sh.size;
-	p->bus->in += twin_bus_run_cost(m, n * sh.size, false);
+	p->bus->in += twin_bus_run_cost(n * sh.size);
 	for (uint32_t i = 0; i < n && !err; i++) {
 		x = sh.size == 2 ? (uint32_t)h[i] << 16
 		    : raw	 ? v[i]
@@ -479,7 +479,7 @@ static int close_block(struct wse_model *m, struct twin_job *j, uint32_t c, stru
 		uint64_t at = p->run.at;
 
 		p->run.at += p->n * sh.size;
-		p->bus->out += twin_bus_run_cost(m, p->n * sh.size, true);
+		p->bus->out += twin_bus_run_cost(p->n * sh.size);
 		return p->n ? twin_buf_write(m, &j->buf, at, p->data, p->n * sh.size, &j->bad) : 0;
 	}
 	p->bus->out += p->cost;

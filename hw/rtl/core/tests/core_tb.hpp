@@ -62,26 +62,42 @@ public:
 		return seed >> 8;
 	}
 
+	// the next wavelet, not of the color that the other link has
+	template <class Color, class Ctrl, class Data>
+	bool offer(Color &color, Ctrl &ctrl, Data &data, int other)
+	{
+		for (int i = 1; i <= 24; i++) {
+			int c = (last_in + i) % 24;
+
+			if (in[c].empty() || !in_credit[c] || c == other)
+				continue;
+			color = c;
+			ctrl = in[c].front().ctrl;
+			data = in[c].front().data;
+			in[c].pop_front();
+			in_credit[c]--;
+			pending--;
+			last_in = c;
+			return true;
+		}
+		return false;
+	}
+
 	void tick()
 	{
-		// wavelets to the core: any color that has one and a credit, round robin
-		top.rx_valid_i = 0;
+		// wavelets to the core: any colors that have one and a credit, round robin, on
+		// either link or on both
+		top.rx_valid_i = top.rn_valid_i = 0;
 		if (pending && !(busy_in && rnd() % 16 < busy_in)) {
-			for (int i = 1; i <= 24; i++) {
-				int c = (last_in + i) % 24;
+			unsigned links = 1 + rnd() % 3;
 
-				if (in[c].empty() || !in_credit[c])
-					continue;
-				top.rx_valid_i = 1;
-				top.rx_color_i = c;
-				top.rx_ctrl_i = in[c].front().ctrl;
-				top.rx_data_i = in[c].front().data;
-				in[c].pop_front();
-				in_credit[c]--;
-				pending--;
-				last_in = c;
-				break;
-			}
+			if (links & 1)
+				top.rx_valid_i = offer(top.rx_color_i, top.rx_ctrl_i,
+						       top.rx_data_i, -1);
+			if (links & 2)
+				top.rn_valid_i = offer(top.rn_color_i, top.rn_ctrl_i,
+						       top.rn_data_i,
+						       top.rx_valid_i ? top.rx_color_i : -1);
 		}
 		top.tx_cr_valid_i = 0;
 		if (!owed.empty() && !(busy_out && rnd() % 16 < busy_out)) {
@@ -114,6 +130,8 @@ public:
 		}
 		if (top.rx_cr_valid_o)
 			in_credit[top.rx_cr_color_o]++;
+		if (top.rn_cr_valid_o)
+			in_credit[top.rn_cr_color_o]++;
 		macs += counted(WSE_CNT_CORE_MAC_MASK, WSE_CNT_CORE_MAC_SHIFT);
 		retired += counted(WSE_CNT_CORE_INSTRET_MASK, WSE_CNT_CORE_INSTRET_SHIFT);
 		lwaits += counted(WSE_CNT_CORE_LWAIT_MASK, WSE_CNT_CORE_LWAIT_SHIFT);

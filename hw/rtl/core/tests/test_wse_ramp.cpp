@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The ramp between a router and the units of a core, both modelled here: CHAN_DEPTH wavelets per
-// color, credits both ways, order within a color, nothing lost or doubled under any stalls. A
+// color, credits both ways, order within a color, nothing lost or doubled under any stalls. Two
+// links come from the router, and a color may change from one to the other at any wavelet. A
 // reader says one cycle later that it took the head; a mover takes an element only when told that
 // there is room and counts it (infl) until it has left.
 #include <deque>
@@ -24,7 +25,8 @@ struct Bench : BlockTb<Vwse_ramp> {
 	unsigned room[Colors];			// credits that the router has
 	unsigned owes[Colors] = {}, waits[Colors] = {};
 	unsigned popping[4], color[4];		// readers: lanes, movers, scalar side
-	unsigned received = 0, full = 0, most_wait = 0;
+	unsigned received = 0, full = 0, most_wait = 0, both = 0;
+	unsigned links = 3;			// that bring something: 1 the row's, 2 north's
 	// ---- send: 0, 1 movers, 2 scalar side ----
 	struct Sender {
 		unsigned color = 0, left = 0, infl = 0, rest = 0, sent = 0;
@@ -48,8 +50,8 @@ struct Bench : BlockTb<Vwse_ramp> {
 	{
 		top.rst_i = 1;
 		top.flush_i = 0;
-		top.rx_valid_i = top.tx_cr_valid_i = top.st_valid_i = top.m0t_valid_i =
-			top.m1t_valid_i = 0;
+		top.rx_valid_i = top.rn_valid_i = top.tx_cr_valid_i = top.st_valid_i =
+			top.m0t_valid_i = top.m1t_valid_i = 0;
 		top.m0t_infl_i = top.m1t_infl_i = 0;
 		top.m0t_color_i = top.m1t_color_i = 0;
 		for (unsigned r = 0; r < 4; r++) {
@@ -77,26 +79,36 @@ struct Bench : BlockTb<Vwse_ramp> {
 	bool step(uint32_t rx, unsigned take, bool flush = false)
 	{
 		bool good = true;
-		Wavelet in = {uint32_t(rng.u64()), rng.chance(20)};
-		unsigned c_in = 0, cr_in = 0;
+		Wavelet in[2];
+		bool comes[2];
+		unsigned c_in[2], cr_in = 0;
 
 		top.flush_i = flush;
-		top.rx_valid_i = false;
-		top.rx_data_i = in.data;
-		top.rx_ctrl_i = in.ctrl;
-		if (rng.chance(p_rx)) {
+		for (unsigned l = 0; l < 2; l++) {
 			uint32_t can = 0;
 
+			in[l] = {uint32_t(rng.u64()), rng.chance(20)};
+			comes[l] = false;
+			c_in[l] = rng.below(Colors);
 			for (unsigned c = 0; c < Colors; c++)
 				can |= uint32_t(room[c] && (rx >> c & 1)) << c;
-			if (can) {
-				do
-					c_in = rng.below(Colors);
-				while (!(can >> c_in & 1));
-				top.rx_valid_i = true;
+			if (l && comes[0])
+				can &= ~(1u << c_in[0]);
+			if (can && rng.chance(p_rx) && (links >> l & 1)) {
+				while (!(can >> c_in[l] & 1))
+					c_in[l] = rng.below(Colors);
+				comes[l] = true;
 			}
 		}
-		top.rx_color_i = top.rx_valid_i ? c_in : rng.below(Colors);
+		both += comes[0] && comes[1];
+		top.rx_valid_i = comes[0];
+		top.rx_data_i = in[0].data;
+		top.rx_ctrl_i = in[0].ctrl;
+		top.rx_color_i = c_in[0];
+		top.rn_valid_i = comes[1];
+		top.rn_data_i = in[1].data;
+		top.rn_ctrl_i = in[1].ctrl;
+		top.rn_color_i = c_in[1];
 		top.tx_cr_valid_i = !keep && !back.empty() && rng.chance(p_back);
 		top.tx_cr_color_i = top.tx_cr_valid_i ? cr_in = back.front() : rng.below(Colors);
 		apply_readers();
@@ -127,19 +139,25 @@ struct Bench : BlockTb<Vwse_ramp> {
 				owes[c] += queue[c].size();
 				queue[c].clear();
 			}
-		if (top.rx_valid_i) {
-			room[c_in]--;
+		for (unsigned l = 0; l < 2; l++) {
+			if (!comes[l])
+				continue;
+			room[c_in[l]]--;
 			if (flush)
-				owes[c_in]++;
+				owes[c_in[l]]++;
 			else
-				queue[c_in].push_back(in);
+				queue[c_in[l]].push_back(in[l]);
 			received++;
-			full += queue[c_in].size() == Depth;
+			full += queue[c_in[l]].size() == Depth;
 		}
-		// credits to the router: owed, and each color's turn comes
-		if (top.rx_cr_valid_o) {
-			unsigned c = top.rx_cr_color_o;
+		// credits to the router: owed, not twice, and each color's turn comes
+		good &= !(top.rx_cr_valid_o && top.rn_cr_valid_o &&
+			  top.rx_cr_color_o == top.rn_cr_color_o);
+		for (unsigned l = 0; l < 2; l++) {
+			unsigned c = l ? top.rn_cr_color_o : top.rx_cr_color_o;
 
+			if (!(l ? top.rn_cr_valid_o : top.rx_cr_valid_o))
+				continue;
 			good &= c < Colors && owes[c];
 			owes[c]--;
 			room[c]++;
@@ -339,15 +357,28 @@ void test_receive(Tap &tap, Bench &tb)
 	tap.ok(tb.settle_down(), "they are read in order, and each gives one credit back");
 
 	good = true;
-	tb.received = 0;
-	tb.color[0] = 7;
-	for (unsigned i = 0; i < 1000; i++)
-		good &= tb.step(1u << 7, 1);
-	tap.ok(good && tb.received > 990 && tb.settle_down(),
-	       "one color passes a wavelet every cycle (%u in 1000)", tb.received);
+	for (tb.links = 1; tb.links < 3; tb.links++) {
+		tb.received = 0;
+		tb.color[0] = 7;
+		for (unsigned i = 0; i < 1000; i++)
+			good &= tb.step(1u << 7, 1);
+		tap.ok(good && tb.received > 990 && tb.settle_down(),
+		       "one color passes a wavelet every cycle, link %u (%u in 1000)", tb.links,
+		       tb.received);
+	}
+	good = true;
+	tb.received = tb.both = 0;
+	for (unsigned i = 0; i < 1000; i++) {
+		tb.color[0] = 7;
+		tb.color[1] = 8;
+		good &= tb.step(3u << 7, 3);
+	}
+	tap.ok(good && tb.received > 1980 && tb.both > 980 && tb.settle_down(),
+	       "two colors pass one each (%u in 1000)", tb.received);
 
 	// all colors owe credits, four new ones a cycle
 	good = true;
+	tb.links = 1;
 	for (unsigned i = 0; i < 200; i++)
 		good &= tb.step(~0u, 0);
 	tb.most_wait = 0;
@@ -359,7 +390,9 @@ void test_receive(Tap &tap, Bench &tb)
 	}
 	good &= tb.settle_down();
 	tap.ok(good && tb.most_wait > Colors / 2 && tb.most_wait <= Colors + 1,
-	       "credits go back one a cycle, every color in its turn (%u cycles at most)", tb.most_wait);
+	       "credits go back one a cycle and link, every color in its turn (%u cycles at most)",
+	       tb.most_wait);
+	tb.links = 3;
 
 	good = true;
 	for (unsigned i = 0; i < 2000 && good; i++) {
@@ -504,7 +537,8 @@ void test_random(Tap &tap, Bench &tb)
 		tb.step(~0u, 15);
 	}
 	tb.restart();
-	good = !tb.top.some_o && !tb.top.tx_valid_o && !tb.top.rx_cr_valid_o;
+	good = !tb.top.some_o && !tb.top.tx_valid_o && !tb.top.rx_cr_valid_o &&
+	       !tb.top.rn_cr_valid_o;
 	tb.p_rx = tb.p_pop = 100;
 	for (i = 0; i < 200; i++)
 		good &= tb.step(~0u, 15);

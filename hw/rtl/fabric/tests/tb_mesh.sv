@@ -16,6 +16,9 @@ module tb_mesh #(
   logic [6:0]  rx_head [ROWS*COLS] /*verilator public_flat_rw*/;
   logic [31:0] rx_data [ROWS*COLS] /*verilator public_flat_rw*/;
   logic [5:0]  rx_cr [ROWS*COLS]   /*verilator public_flat_rw*/;
+  logic [6:0]  rn_head [ROWS*COLS] /*verilator public_flat_rw*/;
+  logic [31:0] rn_data [ROWS*COLS] /*verilator public_flat_rw*/;
+  logic [5:0]  rn_cr [ROWS*COLS]   /*verilator public_flat_rw*/;
   logic [13:0] rt [ROWS*COLS]      /*verilator public_flat_rw*/;
 
   logic [3:0]  st [ROWS*COLS]      /*verilator public_flat_rw*/;

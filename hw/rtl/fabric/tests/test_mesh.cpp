@@ -32,6 +32,7 @@ struct Wavelet {
 struct Bench {
 	VerilatedContext ctx;
 	std::unique_ptr<Vmesh> top{new Vmesh{&ctx, "mesh"}};
+	uint64_t both = 0;			// a ramp took a wavelet from north and another
 	uint64_t cycle = 0, popped = 0, macs = 0, linked = 0;	// what the wafer counted
 	// sources 0 ... N-1: ramps; N + c: north port of column c. Sinks likewise: ramps, south
 	// ports.
@@ -53,7 +54,7 @@ struct Bench {
 
 		for (int i = 0; i < N; i++)
 			t->tb_mesh__DOT__tx_head[i] = t->tb_mesh__DOT__rx_cr[i] =
-				t->tb_mesh__DOT__rt[i] = 0;
+				t->tb_mesh__DOT__rn_cr[i] = t->tb_mesh__DOT__rt[i] = 0;
 		for (int c = 0; c < C; c++)
 			t->tb_mesh__DOT__n_head[c] = t->tb_mesh__DOT__s_cr[c] = 0;
 	}
@@ -117,9 +118,11 @@ struct Bench {
 		when[i][head & 31].push_back(cycle);
 		owed[i].push_back(head & 31);
 	}
-	uint8_t give_back(int i)
+	// not: a color that goes back beside it
+	uint8_t give_back(int i, uint8_t beside = 0)
 	{
-		if (owed[i].empty() || !chance(return_percent))
+		if (owed[i].empty() || !chance(return_percent) ||
+		    (beside && owed[i].front() == (beside & 31)))
 			return 0;
 		int k = owed[i].front();
 
@@ -153,12 +156,15 @@ struct Bench {
 		for (int i = 0; i < N; i++) {
 			uint32_t d = 0;
 
+			both += t->tb_mesh__DOT__rx_head[i] >> 6 & t->tb_mesh__DOT__rn_head[i] >> 6;
 			sink(i, t->tb_mesh__DOT__rx_head[i], t->tb_mesh__DOT__rx_data[i]);
+			sink(i, t->tb_mesh__DOT__rn_head[i], t->tb_mesh__DOT__rn_data[i]);
 			if (t->tb_mesh__DOT__tx_cr[i] & 0x20)
 				credit[i][t->tb_mesh__DOT__tx_cr[i] & 31]++;
 			t->tb_mesh__DOT__tx_head[i] = source(i, &d);
 			t->tb_mesh__DOT__tx_data[i] = d;
 			t->tb_mesh__DOT__rx_cr[i] = give_back(i);
+			t->tb_mesh__DOT__rn_cr[i] = give_back(i, t->tb_mesh__DOT__rx_cr[i]);
 		}
 		for (int c = 0; c < C; c++) {
 			uint32_t d = 0;
@@ -318,6 +324,76 @@ bool rate(double *per_cycle, uint64_t *hops)
 	*per_cycle = double(n - 1) / double(w[n - 1] - w[0]);
 	*hops = b.when[(R - 1) * C][0][0] - b.when[0][0][0];
 	return *per_cycle > 0.999 && *hops == R - 1;
+}
+
+// A stream down the column and a ring along the row reach the same core at full rate each.
+bool two_links(double *per_cycle)
+{
+	Bench b;
+	const int n = 1000;
+
+	b.route(1, 0, PN, 1 << PR);
+	b.route(0, 1, PR, 1 << PE);
+	b.route(1, 1, PW, 1 << PR);
+	for (int i = 0; i < n; i++) {
+		b.out[N + 1][0].push_back({uint32_t(i), 0});
+		b.out[0][1].push_back({uint32_t(i), uint8_t(i & 1)});
+	}
+	b.run(n + 20);
+	*per_cycle = double(b.got[1][0].size() + b.got[1][1].size()) / double(n + 20);
+	return b.got[1][0].size() == size_t(n) && b.got[1][1].size() == size_t(n) &&
+	       b.both > uint64_t(n - 20);
+}
+
+// A column's sums: each core sends a wavelet for every one that passes it. The link to the south
+// carries both and is never idle; neither side is kept waiting.
+bool half_and_half(double *per_cycle)
+{
+	Bench b;
+	const int n = 1000;
+
+	b.route(0, 0, PN, 1 << PR | 1 << PS);
+	b.route(0, 4, PR, 1 << PS);
+	b.route(C, 0, PN, 1 << PR);
+	b.route(C, 4, PN, 1 << PR);
+	for (int i = 0; i < n; i++) {
+		b.out[N][0].push_back({uint32_t(i), 0});
+		b.out[0][4].push_back({uint32_t(i), 0});
+	}
+	b.run(n);
+	size_t stream = b.got[C][0].size(), sums = b.got[C][4].size();
+
+	*per_cycle = double(stream + sums) / n;
+	return *per_cycle > 0.98 && stream > size_t(2 * n / 5) && sums > size_t(2 * n / 5);
+}
+
+// All inputs of a router want one output, and what is there never ends: the core has half of it,
+// and each of the others a fifth of the rest at least.
+bool fair(size_t *least)
+{
+	static const int from[4] = {PN, PE, PW, PR}, source[4] = {1, C + 2, C, C + 1};
+	Bench b;
+	const int n = 2000;
+
+	*least = n;
+	for (int k = 0; k < 4; k++) {
+		if (from[k] != PR)
+			b.route(source[k], k, PR, 1 << (from[k] == PN ? PS : (from[k] + 2) % 4));
+		b.route(C + 1, k, from[k], 1 << PS);
+		b.route(2 * C + 1, k, PN, 1 << PR);
+		for (int i = 0; i < n; i++)
+			b.out[source[k]][k].push_back({uint32_t(i), 0});
+	}
+	b.run(n);
+	size_t all = 0;
+
+	for (int k = 0; k < 4; k++) {
+		size_t got = b.got[2 * C + 1][k].size();
+
+		all += got;
+		*least = got < *least ? got : *least;
+	}
+	return all > size_t(n - 40) && *least >= size_t(n / 10 - 10);
 }
 
 bool unrouted()
@@ -506,6 +582,16 @@ int main()
 	good = rate(&per_cycle, &hops);
 	t.ok(good, "one wavelet a cycle down four rows with multicast (%.3f), one cycle a hop",
 	     per_cycle);
+	good = two_links(&per_cycle);
+	t.ok(good, "from north and along the row at once: %.3f wavelets a cycle into one core",
+	     per_cycle);
+	good = half_and_half(&per_cycle);
+	t.ok(good, "what passes a core and what it sends share a link: %.3f wavelets a cycle",
+	     per_cycle);
+	size_t least = 0;
+
+	good = fair(&least);
+	t.ok(good, "four inputs want one output for 2000 cycles: each sends %zu at least", least);
 	t.ok(unrouted(), "wavelets of an unrouted color wait and move once routed");
 	t.ok(edges_closed(), "west, east and north edges take nothing, the south edge does");
 	good = counters(&hops);

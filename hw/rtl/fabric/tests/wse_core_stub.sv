@@ -21,6 +21,12 @@ module wse_core (
   input  logic [31:0] rx_data_i,
   output logic        rx_cr_valid_o,
   output logic [4:0]  rx_cr_color_o,
+  input  logic        rn_valid_i,
+  input  logic        rn_ctrl_i,
+  input  logic [4:0]  rn_color_i,
+  input  logic [31:0] rn_data_i,
+  output logic        rn_cr_valid_o,
+  output logic [4:0]  rn_cr_color_o,
   output logic        rt_we_o,
   output logic [4:0]  rt_color_o,
   output logic [7:0]  rt_cfg_o,
@@ -49,7 +55,7 @@ module wse_core (
   // written and read by the test bench between two clock edges, through the arrays of tb_mesh
   logic [6:0]  tx_head;
   logic [31:0] tx_data;
-  logic [5:0]  rx_cr;
+  logic [5:0]  rx_cr, rn_cr;
   logic [13:0] rt;                     // valid, color, config
   logic [3:0]  st;                     // held, done, with a value other than 0, faulted
   int          id;
@@ -59,6 +65,7 @@ module wse_core (
     tx_head = tb_mesh.tx_head[id];
     tx_data = tb_mesh.tx_data[id];
     rx_cr = tb_mesh.rx_cr[id];
+    rn_cr = tb_mesh.rn_cr[id];
     rt = tb_mesh.rt[id];
     st = tb_mesh.st[id];
     tx_valid_o <= tx_head[6];
@@ -67,11 +74,15 @@ module wse_core (
     tx_data_o <= tx_data;
     rx_cr_valid_o <= rx_cr[5];
     rx_cr_color_o <= rx_cr[4:0];
+    rn_cr_valid_o <= rn_cr[5];
+    rn_cr_color_o <= rn_cr[4:0];
     rt_we_o <= rt[13];
     rt_color_o <= rt[12:8];
     rt_cfg_o <= rt[7:0];
     tb_mesh.rx_head[id] = {rx_valid_i, rx_ctrl_i, rx_color_i};
     tb_mesh.rx_data[id] = rx_data_i;
+    tb_mesh.rn_head[id] = {rn_valid_i, rn_ctrl_i, rn_color_i};
+    tb_mesh.rn_data[id] = rn_data_i;
     tb_mesh.tx_cr[id] = {tx_cr_valid_i, tx_cr_color_i};
   end
   assign svc_rdata_lo_o = '0;

@@ -11,7 +11,7 @@
 
 namespace {
 
-constexpr unsigned Readers = 4, Writers = 3, MaxReads = 64, MaxWrites = 16;
+constexpr unsigned Readers = 4, Writers = 3, MaxReads = 64, MaxWrites = 32;
 
 struct Burst {
 	unsigned client, beats, tag;
@@ -391,7 +391,7 @@ void test_limits(Tap &tap, uint64_t seed)
 	n = 0;
 	for (unsigned g : tb.grants_w)
 		n += g;
-	tb.verdict(tap, n == MaxWrites && !tb.top.quiet_o, "16 writes outstanding, no more");
+	tb.verdict(tap, n == MaxWrites && !tb.top.quiet_o, "32 writes outstanding, no more");
 	tb.answer = true;
 	tb.verdict(tap, tb.drain(), "and all are answered");
 }
