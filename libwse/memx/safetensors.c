@@ -171,7 +171,7 @@ static int write_straight(struct writer *w, const struct wse_st *st, uint32_t i,
 			  struct wse_sum64 *sum)
 {
 	const size_t count = st->tensors[i].count, most = PIECE / sizeof(float);
-	float *piece = malloc(PIECE);
+	float *piece = malloc(((count < most ? count : most) + 1) * sizeof(*piece));
 	int ret = piece ? 0 : -ENOMEM;
 
 	for (size_t at = 0, n; at < count && !ret; at += n) {
