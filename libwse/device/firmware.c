@@ -90,19 +90,23 @@ int wse_find_config(const char *name, size_t len, char *path)
 int wse_read_file(const char *path, size_t max, void **bytes, size_t *size)
 {
 	FILE *f = fopen(path, "rbe");
+	size_t room = max + 1, n;
+	struct stat sb;
 	char *p;
-	size_t n;
 	int ret = 0;
 
 	if (!f)
 		return -errno;
-	p = malloc(max + 1);
+	/* one byte more than it should have, so that too large a file is seen */
+	if (!fstat(fileno(f), &sb) && S_ISREG(sb.st_mode) && (uint64_t)sb.st_size < max)
+		room = (size_t)sb.st_size + 1;
+	p = malloc(room);
 	if (!p) {
 		fclose(f);
 		return -ENOMEM;
 	}
 	errno = 0;
-	n = fread(p, 1, max + 1, f);
+	n = fread(p, 1, room, f);
 	if (ferror(f))
 		ret = errno ? -errno : -EIO;
 	else if (n > max)
