@@ -9,8 +9,7 @@ CFLAGS_hw/twin/tests := -D_GNU_SOURCE
 # Intrinsics, forced inline into hundreds of functions: more optimisation gains nothing and takes
 # twice as long. With this much gcc still clears the upper halves of registers at their end
 # (vzeroupper); without that all else is a third slower.
-CFLAGS_hw/twin/fast/vector/vector_avx2.c := -O1 -fexpensive-optimizations
-CFLAGS_hw/twin/fast/vector/vector_avx512.c := $(CFLAGS_hw/twin/fast/vector/vector_avx2.c)
+CFLAGS_hw/twin/fast/vector/vector.c := -O1 -fexpensive-optimizations
 
 # all of it, and the exact machine alone, without fast/ and jit/
 TWIN_EXACT_C := $(addprefix hw/model/,model.c wave.c waits.c timeline.c heat.c \
@@ -40,10 +39,6 @@ $(foreach t,$(TWIN_EXACT_TESTS),$(eval $(call c_program,hw/twin/tests/exact/test
 TWIN_EXACT_RUN := $(filter-out %_parts,$(TWIN_EXACT_TESTS:%=$(B)/hw/twin/tests/exact/test_%))
 ALL += $(TWIN_EXACT_RUN)
 BESIDE += $(addprefix --beside ,$(TWIN_EXACT_RUN))
-
-# the vector operations of a processor without AVX-512, too
-NO_AVX512 := env GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F
-BESIDE += $(foreach t,quick ways,--beside "$(NO_AVX512) $(B)/hw/twin/tests/test_$(t)")
 
 ALL += $(TWIN)
 

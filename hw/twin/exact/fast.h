@@ -71,7 +71,7 @@ struct twin_f32_copy {
 };
 
 /* rows of elements, as three words of a DSR describe them: an operand of the lanes, see quick.c.
- * That of accumulators has its place, too: which operands overlap is then said by their shapes. */
+ * That of accumulators has its place, too: translated code names it. */
 struct twin_shape {
 	uint32_t dsr[3]; /* words 1 to 3 */
 	uint32_t base, fixed; /* word 0 where bits of fixed are set: all of them or none */
@@ -117,7 +117,7 @@ struct twin_fast {
 	/* words of a DSR were written */
 	void (*dsr_written)(struct twin_core *c, unsigned int n);
 	/* the core was reset */
-	void (*hold)(struct twin_mesh *m, struct twin_core *c);
+	void (*hold)(struct twin_core *c);
 	/* a round's runs of all ports and movers; true: something moved */
 	bool (*run_sources)(struct wse_model *m);
 	/* before a reader looks at the counters of cores and links */

@@ -26,7 +26,6 @@ struct twin_mesh {
 	struct twin_races *races;
 	struct twin_events *events; /* NULL: none are asked for */
 	bool avx2;    /* the processor has it: vector operations in place */
-	bool avx512;  /* and quick.c's two groups at a time */
 	bool quick;   /* quick.c may run: avx2, no race check and no shuffle */
 	struct twin_ways ways; /* the counters, but for generated */
 	const struct twin_fast *fast; /* as the model's */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the rows of vector operations (uapi/wse/wse.regs) say: the kind of an operation, and the
- * terms of their expressions for one element. vector_impl.h has the same terms for vectors of
- * elements.
+ * terms of their expressions for one element. fast/vector/vector.c has the same terms for vectors
+ * of elements.
  */
 #ifndef TWIN_EXACT_VOP_H
 #define TWIN_EXACT_VOP_H

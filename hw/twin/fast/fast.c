@@ -12,7 +12,6 @@
 static int create_part(struct twin_mesh *p)
 {
 	p->avx2 = wse_cpu_avx2();
-	p->avx512 = p->avx2 && wse_cpu_avx512();
 	p->quick = p->avx2 && !p->shuffle && !p->races;
 	if (twin_prepared_create(p) || twin_quick_create(p))
 		return -1;

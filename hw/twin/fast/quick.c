@@ -135,13 +135,10 @@ static inline struct twin_lane *lane(struct twin_mesh *m, struct twin_core *c, u
 	return l;
 }
 
-void twin_quick_hold(struct twin_mesh *m, struct twin_core *c)
+void twin_quick_hold(struct twin_core *c)
 {
-	struct twin_lane *none = &c->lane[WSE_NDSR];
-
 	memset(c->lane, 0, sizeof(c->lane));
-	none->id = TWIN_NO_SHAPE;
-	none->at = (uint8_t *)m->quicks;
+	c->lane[WSE_NDSR].id = TWIN_NO_SHAPE;
 }
 
 /*
@@ -159,13 +156,6 @@ static bool may_write(struct twin_core *c, const struct twin_lane *d)
 	if (flags)
 		twin_f32_changed(c, d->off + (uint32_t)d->s.lo, (uint32_t)(d->s.hi - d->s.lo));
 	return true;
-}
-
-/* may a row of DST be written before earlier rows of another operand have been read? */
-static inline bool disjoint(const struct twin_lane *d, const struct twin_lane *x)
-{
-	return d->at + d->s.hi <= x->at + x->s.lo || x->at + x->s.hi <= d->at + d->s.lo ||
-	       (d->at == x->at && d->id == x->id);
 }
 
 /* ---- instructions ---- */
@@ -216,7 +206,7 @@ static bool reduce(struct twin_mesh *m, struct twin_core *c, uint32_t tcw)
 	if (!d->id || !a->id || !(d->s.rule & TWIN_RULE_SINGLE) || !(a->s.rule & TWIN_RULE_LANE) ||
 	    d->s.bf16 || s.width * s.rows > MOST || !may_write(c, d))
 		return false;
-	v = twin_reduced_avx2(max, a->at, a->s.bf16, &s);
+	v = twin_vector_reduced(max, a->at, a->s.bf16, &s);
 	memcpy(d->at, &v, 4);
 	when_done(&w, tcw, s.width * s.rows);
 	complete(m, c, &w);
@@ -232,20 +222,6 @@ static bool same_rows(const struct twin_shape *x, const struct twin_shape *y)
 static bool adjoins(const struct twin_shape *s)
 {
 	return s->step == s->len * (s->bf16 ? 2 : 4);
-}
-
-/* what the shapes say of DST's and another operand's rows */
-static enum twin_overlap overlap_of(const struct twin_shape *d, const struct twin_shape *x,
-				    bool same_dsr)
-{
-	int32_t at = (int32_t)(x->base - d->base) * 4;
-
-	if (d->acc != x->acc || same_dsr)
-		return TWIN_OVERLAP_NEVER;
-	if (!d->acc)
-		return TWIN_OVERLAP_PERHAPS;
-	return d->id == x->id || d->hi <= at + x->lo || at + x->hi <= d->lo ? TWIN_OVERLAP_NEVER
-									    : TWIN_OVERLAP_SURELY;
 }
 
 static enum twin_src2 src2_of(const struct twin_shape *b)
@@ -269,28 +245,19 @@ static enum twin_src1 rows_of(struct twin_rows *s, const struct twin_shape *d,
 }
 
 /* prepares the operation; false: quick.c does not do it */
-static bool find_op(struct twin_mesh *m, struct twin_prepared_op *w, uint32_t tcw,
-		    const struct twin_shape *d, const struct twin_shape *a,
-		    const struct twin_shape *b)
+static bool find_op(struct twin_prepared_op *w, uint32_t tcw, const struct twin_shape *d,
+		    const struct twin_shape *a, const struct twin_shape *b)
 {
 	uint32_t op = (tcw & WSE_TCW_OP_MASK) - WSE_TOP_VADD, n = d->len * d->len1;
-	enum twin_overlap with_b = TWIN_OVERLAP_NEVER;
-	unsigned int variant;
+	enum twin_src1 src1;
 
 	memset(w, 0, sizeof(*w));
 	if (!same_rows(d, a) || (b && !same_rows(d, b)) || n > MOST)
 		return false;
-	w->src1 = (uint8_t)rows_of(&w->s, d, a, b);
-	variant = twin_vector_variant(d->bf16, w->src1, src2_of(b));
-	w->fn = twin_vector_avx2[op][variant];
+	src1 = rows_of(&w->s, d, a, b);
+	w->fn = twin_vector[op][twin_vector_variant(d->bf16, src1, src2_of(b))];
 	if (!w->fn)
 		return false;
-	w->overlap = overlap_of(d, a, TWIN_TCW_FIELD(tcw, DST) == TWIN_TCW_FIELD(tcw, SRC1));
-	if (b)
-		with_b = overlap_of(d, b, TWIN_TCW_FIELD(tcw, DST) == TWIN_TCW_FIELD(tcw, SRC2));
-	w->overlap = with_b > w->overlap ? with_b : w->overlap;
-	if (m->avx512 && w->overlap != TWIN_OVERLAP_SURELY && !(w->s.width % (2 * WSE_LANES)))
-		w->fn = twin_vector_avx512[op][variant];
 	when_done(w, tcw, n);
 	w->id[0] = d->id;
 	w->id[1] = a->id;
@@ -299,28 +266,12 @@ static bool find_op(struct twin_mesh *m, struct twin_prepared_op *w, uint32_t tc
 	return true;
 }
 
-/* where operands do overlap: strictly in order */
-static __attribute__((noinline)) uint32_t in_order(const struct twin_prepared_op *w,
-						   const struct operands *o, uint32_t scalar)
-{
-	uint32_t op = (w->tcw & WSE_TCW_OP_MASK) - WSE_TOP_VADD;
-	const struct twin_shape *b = o->b->s.rule ? &o->b->s : NULL;
-	struct twin_rows s;
-	unsigned int variant;
-
-	variant = twin_vector_variant(o->d->s.bf16, rows_of(&s, &o->d->s, &o->a->s, b), src2_of(b));
-	return twin_vector_avx2[op][variant](o->d->at, o->a->at, o->b->at, scalar, &s);
-}
-
 /* runs the instruction by the operation that was prepared for it */
 static inline uint32_t run(struct twin_mesh *m, struct twin_core *c,
 			   const struct twin_prepared_op *w, const struct operands *o,
 			   uint32_t scalar)
 {
 	complete(m, c, w);
-	if (unlikely(w->overlap == TWIN_OVERLAP_PERHAPS) &&
-	    !(disjoint(o->d, o->a) && disjoint(o->d, o->b)))
-		return in_order(w, o, scalar);
 	return w->fn(o->d->at, o->a->at, o->b->at, scalar, &w->s);
 }
 
@@ -365,7 +316,7 @@ static struct twin_prepared_op *op_of(struct twin_mesh *m, struct twin_core *c, 
 		return NULL;
 	w = place_of(m, tcw, o);
 	if (!is_op(w, tcw, o) &&
-	    !find_op(m, w, tcw, &o->d->s, &o->a->s, o->b->s.rule ? &o->b->s : NULL))
+	    !find_op(w, tcw, &o->d->s, &o->a->s, o->b->s.rule ? &o->b->s : NULL))
 		return NULL;
 	return may_write(c, o->d) ? w : NULL;
 }

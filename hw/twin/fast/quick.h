@@ -7,25 +7,20 @@
 #include "twin/fast/vector/vector.h"
 #include "twin/twin.h"
 
-/* do rows of two operands overlap, other than element on element? */
-enum twin_overlap { TWIN_OVERLAP_NEVER, TWIN_OVERLAP_PERHAPS, TWIN_OVERLAP_SURELY };
-
 /* what an instruction does with operands of these shapes */
 struct twin_prepared_op {
-	uint32_t tcw;		/* 0: nothing is known */
+	uint32_t tcw; /* 0: nothing is known */
 	/* the shapes' ids: DST, SRC1, SRC2; the last may be TWIN_NO_SHAPE */
 	uint32_t id[3];
-	uint32_t ready, wake;	/* tasks that its completion makes ready, does not block */
+	uint32_t ready, wake; /* tasks that its completion makes ready, does not block */
 	uint16_t cycles, macs;
-	uint8_t overlap;		/* enum twin_overlap of DST and the others */
-	uint8_t src1;		/* enum twin_src1 */
-	uint8_t uses;		/* ISSUEs from translated code so far, while it has no code */
+	uint8_t uses; /* ISSUEs from translated code so far, while it has no code */
 	struct twin_rows s;
-	twin_vector_fn *fn;	/* for operands that surely overlap, or do not overlap */
-	const void *code;	/* emit_op.c's; NULL: none */
+	twin_vector_fn *fn;
+	const void *code; /* emit_op.c's; NULL: none */
 };
 #define TWIN_QUICK_CYCLES (TWIN_EQUANTUM - 2) /* that L may have worked in this round before */
-#define TWIN_NO_SHAPE UINT32_MAX /* a scalar's, as if it were a shape's id */
+#define TWIN_NO_SHAPE	  UINT32_MAX	      /* a scalar's, as if it were a shape's id */
 
 /*
  * An ISSUE of a translated block calls `code`, with edx and ecx as twin_issue_inside() gets them:
@@ -37,7 +32,7 @@ struct twin_site {
 };
 
 int twin_quick_create(struct twin_mesh *m); /* what the part's cores share; 0, or -1: no memory */
-void twin_quick_hold(struct twin_mesh *m, struct twin_core *c); /* struct twin_fast: hold */
+void twin_quick_hold(struct twin_core *c);  /* struct twin_fast: hold */
 /* runs a vector instruction here and now; false: nothing was done, queue it */
 bool twin_issue_quick(struct twin_mesh *m, struct twin_core *c, uint32_t tcw, uint32_t scalar);
 /* ISSUE from translated code: the interpreter has to do it; done, go on; done, but leave */
@@ -63,7 +58,7 @@ const void *twin_translate_op(struct twin_mesh *m, const struct twin_prepared_op
 			      const struct twin_shape *d, const struct twin_shape *a,
 			      const struct twin_shape *b);
 
-#define TWIN_TCW_FIELD(tcw, name) (((tcw) & WSE_TCW_##name##_MASK) >> WSE_TCW_##name##_SHIFT)
+#define TWIN_TCW_FIELD(tcw, name) (((tcw)&WSE_TCW_##name##_MASK) >> WSE_TCW_##name##_SHIFT)
 
 /* may it run at its ISSUE with operands of some shapes? */
 static inline bool twin_is_quick(uint32_t tcw)

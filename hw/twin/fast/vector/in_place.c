@@ -57,9 +57,8 @@ static bool elementwise(struct twin_mesh *m, struct twin_core *c, struct twin_en
 	enum twin_src2 src2 = scalar		      ? TWIN_SRC2_SCALAR
 			      : twin_opnd_is_bf16(s2) ? TWIN_SRC2_BF16
 						      : TWIN_SRC2_WORDS;
-	twin_vector_fn *fn =
-		twin_vector_avx2[e->op - WSE_TOP_VADD]
-				[twin_vector_variant(twin_opnd_is_bf16(d), src1, src2)];
+	twin_vector_fn *fn = twin_vector[e->op - WSE_TOP_VADD]
+					[twin_vector_variant(twin_opnd_is_bf16(d), src1, src2)];
 	struct twin_rows s = {.d = step(d), .a = step(s1), .b = step(s2)};
 	uint32_t n;
 
@@ -99,8 +98,8 @@ static bool reduce(struct twin_mesh *m, struct twin_core *c, struct twin_engine 
 			return true;
 		m->ways.reduced++;
 		at.rows = span(e, &at.width);
-		twin_reduce_avx2(e->op == WSE_TOP_VRMAX, e->part, place_of(c, s),
-				 twin_opnd_is_bf16(s), &at);
+		twin_vector_reduce(e->op == WSE_TOP_VRMAX, e->part, place_of(c, s),
+				   twin_opnd_is_bf16(s), &at);
 		n = at.width * at.rows;
 		twin_opnd_advance(s, e->inner, e->width, n);
 		twin_vector_advance(e, n);

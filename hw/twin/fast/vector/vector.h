@@ -11,7 +11,7 @@
 #include "twin/twin.h"
 #include "wse_regs.h"
 
-#define TWIN_VECTOR_OPS	    (WSE_TCW_OP_MASK - WSE_TOP_VADD + 1) /* codes from VADD on */
+#define TWIN_VECTOR_OPS	     (WSE_TCW_OP_MASK - WSE_TOP_VADD + 1) /* codes from VADD on */
 #define TWIN_VECTOR_VARIANTS 24u
 
 struct twin_rows {
@@ -36,12 +36,8 @@ enum twin_src2 {
 /* returns 1 */
 typedef uint32_t twin_vector_fn(uint8_t *d, const uint8_t *a, const uint8_t *b, uint32_t scalar,
 				const struct twin_rows *s);
-/*
- * [operation - VADD][twin_vector_variant()]; NULL: no such operation. With AVX-512 two groups at a
- * time: the width is a multiple of 2 LANES, and no operand overlaps DST but at the same place.
- */
-typedef twin_vector_fn *const twin_vector_table[TWIN_VECTOR_OPS][TWIN_VECTOR_VARIANTS];
-extern twin_vector_table twin_vector_avx2, twin_vector_avx512;
+/* [operation - VADD][twin_vector_variant()]; NULL: no such operation */
+extern twin_vector_fn *const twin_vector[TWIN_VECTOR_OPS][TWIN_VECTOR_VARIANTS];
 
 static inline unsigned int twin_vector_variant(bool d_bf16, enum twin_src1 src1,
 					       enum twin_src2 src2)
@@ -50,10 +46,10 @@ static inline unsigned int twin_vector_variant(bool d_bf16, enum twin_src1 src1,
 }
 
 /* VRSUM, VRMAX: one group after the other into the lane partials */
-void twin_reduce_avx2(bool max, uint32_t *part, const uint8_t *a, bool a_bf16,
-		      const struct twin_rows *s);
+void twin_vector_reduce(bool max, uint32_t *part, const uint8_t *a, bool a_bf16,
+			const struct twin_rows *s);
 /* all of it */
-uint32_t twin_reduced_avx2(bool max, const uint8_t *a, bool a_bf16, const struct twin_rows *s);
+uint32_t twin_vector_reduced(bool max, const uint8_t *a, bool a_bf16, const struct twin_rows *s);
 
 /* in_place.c: as twin_run_vector() */
 bool twin_run_vector_in_place(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e);

@@ -83,22 +83,6 @@ static void guard_pages(struct emit *e, const struct operand *d)
 	jcc_to(e, CC_NE, e->t->miss);
 }
 
-/* DST and x, both in the SRAM, have no byte in common */
-static void guard_disjoint(struct emit *e, const struct operand *d, const struct operand *x)
-{
-	const struct twin_shape *ds = d->s, *xs = x->s;
-
-	e1(e, 0x8b); /* mov eax, [rbx + disp32] */
-	e1(e, 0x80 | EAX << 3 | EBX);
-	e4(e, (uint32_t)LANE(x, off));
-	e1(e, 0x2b); /* sub eax, [rbx + disp32] */
-	e1(e, 0x80 | EAX << 3 | EBX);
-	e4(e, (uint32_t)LANE(d, off));
-	ri(e, 5, EAX, (uint32_t)(ds->lo - xs->hi + 1));
-	ri(e, 7, EAX, (uint32_t)(ds->hi - ds->lo + xs->hi - xs->lo - 1));
-	jcc_to(e, CC_B, e->t->miss);
-}
-
 static void guard(struct emit *e, const struct twin_prepared_op *w, const struct operand o[3])
 {
 	unsigned int i;
@@ -113,9 +97,6 @@ static void guard(struct emit *e, const struct twin_prepared_op *w, const struct
 	}
 	guard_engines(e);
 	guard_pages(e, &o[DST]);
-	for (i = 1; i < 3 && w->overlap == TWIN_OVERLAP_PERHAPS; i++)
-		if (o[i].s && !o[i].s->acc && o[i].dsr != o[DST].dsr)
-			guard_disjoint(e, &o[DST], &o[i]);
 }
 
 /* inc qword [rip + disp32] */
