@@ -29,17 +29,18 @@ CFLAGS_libwse/tools/gpt-beside.c := $(OPENBLAS_CFLAGS)
 CFLAGS_libwse/tools/gpt-slice.c := $(OPENBLAS_CFLAGS)
 CFLAGS_libwse/tests/device := -Ilibwse/device
 
-# $(LIBWSE): what a program that uses the library links, models included
-LIBWSE := $(B)/libwse.a $(MODEL_LIBS)
-LIBWSE_ASAN := $(B)/asan/libwse.a $(MODEL_LIBS)
+# $(LIBWSE): what a program that uses the library links, models and their debugger included
+LIBWSE_HW := $(GDB_STUB) $(MODEL_LIBS)
+LIBWSE := $(B)/libwse.a $(LIBWSE_HW)
+LIBWSE_ASAN := $(B)/asan/libwse.a $(LIBWSE_HW)
 LIBWSE_LINK := $(MODEL_LINK) $(LIBWSE_LIBS)
 
 $(eval $(call c_archive,libwse.a,$(LIBWSE_SRC)))
 
 link_so = $(call short,LINK,$@)$(CC) $(CFLAGS) -shared -Wl,-soname,libwse.so.1 \
 	-Wl,--version-script=libwse/libwse.map -Wl,--exclude-libs,ALL -Wl,-z,defs \
-	-o $@ $(filter %.o,$^) $(call pull_models,$^) $(MODEL_LIBS) $(LIBWSE_LINK)
-$(B)/libwse.so.1: $(LIBWSE_SRC:%.c=$(B)/%.o) $(MODEL_LIBS) libwse/libwse.map
+	-o $@ $(filter %.o,$^) $(call pull_models,$^) $(LIBWSE_HW) $(LIBWSE_LINK)
+$(B)/libwse.so.1: $(LIBWSE_SRC:%.c=$(B)/%.o) $(LIBWSE_HW) libwse/libwse.map
 	$(link_so)
 
 $(B)/libwse.so: $(B)/libwse.so.1
@@ -88,7 +89,7 @@ INSTALLED_OBJS := $(patsubst %/device/firmware.o,$(INSTALLED)/firmware.o,$(LIBWS
 $(INSTALLED)/firmware.o: libwse/device/firmware.c
 	@mkdir -p $(@D)
 	$(call short,CC,$@)$(CC) $(CPPFLAGS) $(CFLAGS) $(HIDDEN) -fPIC -pthread -MMD -MP -c -o $@ $<
-$(INSTALLED)/libwse.so: $(INSTALLED_OBJS) $(MODEL_LIBS) libwse/libwse.map
+$(INSTALLED)/libwse.so: $(INSTALLED_OBJS) $(LIBWSE_HW) libwse/libwse.map
 	$(link_so)
 	@ln -sf libwse.so $(@D)/libwse.so.1
 TRAIN_SRC := $(wildcard libwse/tools/wse-train*.c) libwse/tools/launch.c
@@ -188,7 +189,9 @@ TRAIN_TESTS := $(patsubst %.c,%,$(wildcard libwse/tests/train/test-*.c))
 MOCK_TEST := libwse/tests/device/test-mock
 $(eval $(call c_test,$(MOCK_TEST),libwse/tests/device/mock-model.c \
 	$(addprefix hw/model/,wave.c waits.c print.c lines.c),\
-	$(B)/libwse.a,$(LIBWSE_LIBS),$(B)/asan/libwse.a))
+	$(B)/libwse.a $(GDB_STUB),$(LIBWSE_LIBS),$(B)/asan/libwse.a $(GDB_STUB)))
+# one plays a debugger
+SRCS_libwse/tests/device/test-gdb := hw/gdb/tests/gdb_client.c
 # one plays a kernel of another release
 LDFLAGS_libwse/tests/device/test-versions \
 	:= -Wl,--wrap=drmGetVersion,--wrap=drmFreeVersion,--wrap=drmIoctl
@@ -228,18 +231,19 @@ LDFLAGS_asan/libwse/tests/train/test-live := $(LDFLAGS_libwse/tests/train/test-t
 LDFLAGS_libwse/tests/train/test-cycles := -Wl,--wrap=wse_submit,--wrap=wse_fence_destroy
 LDFLAGS_asan/libwse/tests/train/test-cycles := $(LDFLAGS_libwse/tests/train/test-cycles)
 $(foreach t,$(filter-out $(MOCK_TEST),$(DEVICE_TESTS)),$(eval \
-	$(call c_test,$(t),,$(LIBWSE),$(LIBWSE_LINK),$(LIBWSE_ASAN))))
+	$(call c_test,$(t),$(SRCS_$(t)),$(LIBWSE),$(LIBWSE_LINK),$(LIBWSE_ASAN))))
 $(foreach t,$(TRAIN_TESTS),$(eval $(call c_test,$(t),$(REF_SRC),$(LIBWSE),$(LIBWSE_LINK) \
 	-lopenblas,$(LIBWSE_ASAN))))
 $(foreach t,$(DEVICE_TESTS) $(TRAIN_TESTS),$(B)/$(t) $(B)/asan/$(t)): | $(FW)/wse-fw.bin \
 	$(FW_PROGRAMS)
 
-# one has a kernel of its own
+# two have a kernel of their own
 PRINT_KERNEL := $(B)/libwse/tests/device/print_kernel.elf
 $(PRINT_KERNEL): libwse/tests/device/print_kernel.c firmware/runtime/program.ld $(FW_HDRS)
 	@mkdir -p $(@D)
 	$(call short,RVCC,$@)$(RVCC) $(RVFLAGS) -T firmware/runtime/program.ld $(RVLINK) -o $@ $<
-$(B)/libwse/tests/device/test-print $(B)/asan/libwse/tests/device/test-print: | $(PRINT_KERNEL)
+$(foreach t,print gdb,$(B)/libwse/tests/device/test-$(t) $(B)/asan/libwse/tests/device/test-$(t)): \
+	| $(PRINT_KERNEL)
 
 # the same program on the shared library: every device and nothing but the exported names
 $(B)/libwse/tests/device/test-linear-so: $(B)/libwse/tests/device/test-linear.o $(B)/libwse.so \

@@ -2,7 +2,8 @@
 # wse-emu, the device server for QEMU, and its tests.
 
 EMU_SRCS := $(wildcard hw/emu/*.c)
-EMU_TEST := $(addprefix hw/emu/tests/,test_emu.c gdb_client.c vu_admin.c) hw/pci/tests/vu_client.c
+EMU_TEST := $(addprefix hw/emu/tests/,test_emu.c vu_admin.c) hw/gdb/tests/gdb_client.c \
+	hw/pci/tests/vu_client.c
 $(eval $(call c_program,wse-emu,$(EMU_SRCS),$(PCI_LIB) $(GDB_STUB) \
 	$(MODEL_LIBS),$(MODEL_LINK),$(PCI_ASAN) $(GDB_ASAN)))
 $(eval $(call c_program,hw/emu/tests/test_emu,$(EMU_TEST)))

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "debugger.h"
+#include "gdb/debugger.h"
 #include "moderate.h"
 #include "wse_regs.h"
 
@@ -193,12 +193,11 @@ static int64_t turn(struct emu *e, uint32_t cycles)
 	int64_t t0, t1, irq, ahead;
 	enum wse_stop why;
 	uint64_t ran = 0;
-	bool held = false;
 
 	apply_writes(e);
 	t0 = now_ns();
 	if (e->debugger)
-		why = debugger_advance(e->debugger, quantum, &ran, &held);
+		why = debugger_advance(e->debugger, quantum, &ran);
 	else
 		why = e->cfg.ops->advance(e->model, quantum, &ran);
 	t1 = now_ns();
@@ -206,7 +205,8 @@ static int64_t turn(struct emu *e, uint32_t cycles)
 
 	if (quantum == e->quantum)
 		e->quantum = next_quantum(quantum, ran, t1 - t0);
-	if (why == WSE_STOP_IDLE || why == WSE_STOP_HALTED || held) {
+	if (why == WSE_STOP_IDLE || why == WSE_STOP_HALTED ||
+	    (e->debugger && !debugger_runs(e->debugger))) {
 		e->begin = t1;
 		e->device = 0;
 		return irq;
@@ -361,15 +361,12 @@ void emu_bus_master(struct emu *e, bool on)
 	atomic_store(&e->master, on);
 }
 
-static void debugger_lock(void *arg)
-{
-	enter(arg);
-}
-
-static void debugger_unlock(void *arg)
+static void debugger_call(void *arg, void (*work)(void *work_arg), void *work_arg)
 {
 	struct emu *e = arg;
 
+	enter(e);
+	work(work_arg);
 	leave(e);
 	pthread_mutex_lock(&e->fifo_lock);
 	e->kick = true; /* time may pass now */
@@ -386,8 +383,7 @@ int emu_debug(struct emu *e, const char *where, const char *program)
 		.gdb.cols = e->cfg.model.cols,
 		.gdb.program = program,
 		.where = where,
-		.lock = debugger_lock,
-		.unlock = debugger_unlock,
+		.call = debugger_call,
 		.arg = e,
 	};
 	struct debugger *d;

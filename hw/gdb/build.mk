@@ -2,7 +2,7 @@
 # The debugger's side of a model: gdb's remote protocol, for wse-run and wse-emu, and its tests.
 
 GDB_STUB := $(B)/hw/libwse_gdb.a
-CFLAGS_hw/gdb := -D_GNU_SOURCE
+CFLAGS_hw/gdb := -D_GNU_SOURCE -pthread -fPIC
 CFLAGS_hw/gdb/tests := -D_GNU_SOURCE
 GDB_SRCS := $(wildcard hw/gdb/*.c) hw/model/cause.c
 $(eval $(call c_archive,hw/libwse_gdb.a,$(GDB_SRCS)))

@@ -62,6 +62,9 @@ enum wse_stop gdb_advance(struct gdb_stub *g, uint64_t max_cycles, uint64_t *ran
 void gdb_brk(struct gdb_stub *g);
 /* The program of a core ended with a status: tells the debugger. */
 void gdb_exited(struct gdb_stub *g, uint32_t core, unsigned int status);
+/* The device goes: tells a debugger that lets it run, of the first of its cores. False: it is not
+ * told. */
+bool gdb_ended(struct gdb_stub *g);
 /* The debugger killed a core: that is held now. */
 bool gdb_killed(const struct gdb_stub *g, uint32_t core);
 

@@ -104,6 +104,18 @@ void gdb_exited(struct gdb_stub *g, uint32_t core, unsigned int status)
 	gdb_release(g, core);
 }
 
+bool gdb_ended(struct gdb_stub *g)
+{
+	uint32_t i = 0;
+
+	while (i < g->ncores && !g->core[i].attached)
+		i++;
+	if (!g->connected || !g->running || i == g->ncores)
+		return false;
+	gdb_exited(g, i, 0);
+	return true;
+}
+
 bool gdb_killed(const struct gdb_stub *g, uint32_t core)
 {
 	return g->core[core].killed;

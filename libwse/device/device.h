@@ -73,6 +73,7 @@ struct wse_device {
 	char *uri;
 	struct drm_wse_info info; /* as it was when the device was opened */
 	bool wait;		  /* its URI says that contexts wait for it */
+	const char *gdb; /* its time stands until a debugger has come to this address, or NULL */
 	/*
 	 * A transport's thread says here why the device, or a context, is lost; who calls reads it.
 	 */
@@ -190,6 +191,7 @@ struct wse_uri {
 	uint32_t rows, cols;
 	uint64_t seed;
 	uint32_t threads, hostfp, races, shuffle, exact, latency, pages, group, waves;
+	char gdb[108]; /* sim: a port or a socket's path, where a debugger may come; "": none */
 };
 
 int wse_uri_parse(const char *text, struct wse_uri *uri);

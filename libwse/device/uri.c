@@ -39,6 +39,20 @@ static int parse_accel(const char *text, const char *p, struct wse_uri *uri)
 	return 0;
 }
 
+/* a TCP port or the path of a socket */
+static int parse_gdb(const char *p, const char *end, struct wse_uri *uri)
+{
+	size_t n = (size_t)(end - p);
+	uint64_t port;
+
+	if (!n || n >= sizeof(uri->gdb))
+		return -EINVAL;
+	if (strspn(p, "0123456789") >= n && (wse_decimal(p, end, 65535, &port) || !port))
+		return -EINVAL;
+	memcpy(uri->gdb, p, n);
+	return 0;
+}
+
 static int parse_option(const char *p, const char *end, struct wse_uri *uri)
 {
 	const struct {
@@ -61,6 +75,8 @@ static int parse_option(const char *p, const char *end, struct wse_uri *uri)
 		return -EINVAL;
 	if (eq - p == 4 && !memcmp(p, "seed", 4))
 		return wse_decimal(eq + 1, end, UINT64_MAX, &uri->seed);
+	if (eq - p == 3 && !memcmp(p, "gdb", 3))
+		return parse_gdb(eq + 1, end, uri);
 	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
 		if (strlen(keys[i].key) != (size_t)(eq - p) ||
 		    memcmp(p, keys[i].key, (size_t)(eq - p)))

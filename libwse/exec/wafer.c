@@ -670,6 +670,10 @@ static int lease(struct wafer *w)
 	int ret;
 
 	wse_failure_keep(&before, 0);
+	if (w->dev->gdb)
+		wse_logf(&w->cfg, WSE_LOG_INFO,
+			 "| Waiting for gdb: target extended-remote %s; `continue` starts the run",
+			 w->dev->gdb);
 	ret = wse_context_lease(w->dev, 0, &w->ctx);
 	if (ret != -EBUSY || !w->dev->wait)
 		return ret;

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "gdb_client.h"
+#include "gdb/tests/gdb_client.h"
 #include "pci/tests/vu_client.h"
 #include "tap.h"
 #include "vu_admin.h"

@@ -35,7 +35,10 @@ static void irq(void *host, unsigned int vector)
 
 	(void)vector;
 	sim->rang = sim->exact;
-	sim->ops->brk(sim->model);
+	if (sim->debugger)
+		debugger_brk(sim->debugger);
+	else
+		sim->ops->brk(sim->model);
 }
 
 static const struct wse_host_ops host_ops = {
@@ -153,6 +156,7 @@ static void sim_close(struct wse_device *dev)
 	struct sim *sim = to_sim(dev);
 
 	sim_thread_stop(sim);
+	debugger_destroy(sim->debugger);
 	sim->ops->destroy(sim->model);
 	free_memory(sim);
 }
@@ -201,6 +205,11 @@ int wse_sim_open(const char *text, const struct wse_uri *uri, struct wse_device 
 	wse_failure_undo(&before);
 	sim->base.info.fw_version = sim->fw_version;
 	sim->base.info.fw_end = sim->fw_end;
+	ret = uri->gdb[0] ? sim_debug(sim, uri->gdb) : 0;
+	if (ret) {
+		sim_close(&sim->base);
+		return ret;
+	}
 	*dev = &sim->base;
 	return 0;
 destroy:

@@ -10,15 +10,17 @@
  *   sim_job.c		submits: from pending through the rings to their fences
  *   sim_fence.c	fences
  *   sim_wave.c		windows of waves
- *   sim_debug.c	what debuggers see of the cores
+ *   sim_debug.c	what debuggers see of the cores; gdb
  *
- * Only the thread calls the model once it runs. Locks, outer first: sim_fence.lock, sim.lock,
+ * Only the thread calls the model once it runs. While gdb holds the wafer it stays in advance(),
+ * and serves gdb alone. Locks, outer first: sim_fence.lock, sim.lock,
  * sim_bus.lock.
  */
 #ifndef WSE_SIM_H
 #define WSE_SIM_H
 
 #include "device/device.h"
+#include "gdb/debugger.h"
 #include "model.h"
 #include "wave.h"
 #include "wse_cmd.h"
@@ -208,8 +210,9 @@ struct sim {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;	/* for the thread: something to do */
 	pthread_cond_t changed; /* for the others: a request is done, a job, the lease */
-	bool quit;
-	struct sim_request *request;
+	bool quit, ended;
+	struct sim_request *request, *gdb_request; /* the second: also while gdb holds the wafer */
+	int64_t held_since, held_ns; /* by gdb: now (0: not), and before; host time */
 
 	struct sim_bo **handles; /* lock; handle - 1 is the index */
 	uint32_t nhandles;
@@ -246,6 +249,7 @@ struct sim {
 	struct sim_bo *fw_bo;
 	uint32_t fw_version, fw_end;
 	struct wse_wave_window wave; /* the last one that was begun */
+	struct debugger *debugger;   /* NULL: none */
 };
 
 static inline struct sim *to_sim(struct wse_device *dev)
@@ -258,6 +262,10 @@ int sim_thread_start(struct sim *sim);
 void sim_thread_stop(struct sim *sim);
 /* Runs fn in the thread between advances, and waits for it. */
 int sim_call(struct sim *sim, int (*fn)(struct sim *sim, void *arg), void *arg);
+/* The same for gdb, also while it holds the wafer, and when the thread has ended. */
+int sim_gdb_call(struct sim *sim, int (*fn)(struct sim *sim, void *arg), void *arg);
+/* Host time that gdb has held the wafer, ns. */
+int64_t sim_held_ns(struct sim *sim);
 /* More, or (n negative) fewer, wait for this device's time to pass; with sim.lock. */
 void sim_want(struct sim *sim, int n);
 /* Lets a few cycles pass, the same number every time. */
@@ -286,6 +294,8 @@ int sim_wave(struct wse_device *dev, const struct wse_wave_window *w);
 
 /* sim_debug.c */
 int sim_peek(struct wse_device *dev, uint32_t core, uint32_t addr, void *buf, size_t len);
+/* gdb may come to this port or socket from now on: time stands until it has. */
+int sim_debug(struct sim *sim, const char *where);
 
 /* sim_ring.c; all but alloc and free with sim.lock */
 int sim_ring_alloc(struct sim *sim, struct sim_ring *ring, uint32_t id, uint32_t size);

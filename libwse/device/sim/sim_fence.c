@@ -135,6 +135,7 @@ int sim_fence_wait(struct sim_fence *fence, int64_t timeout_ns)
 	bool forever = timeout_ns >=
 		       NSEC * (1ll << 32); /* a century: without an end, and cannot overflow */
 	struct timespec until = deadline(forever ? 0 : timeout_ns);
+	int64_t held = 0, more;
 	int ret = 0;
 
 	pthread_mutex_lock(&fence->lock);
@@ -145,10 +146,19 @@ int sim_fence_wait(struct sim_fence *fence, int64_t timeout_ns)
 		ret = ETIMEDOUT;
 	} else if (!fence->done) {
 		want(fence, 1);
+		held = sim_held_ns(fence->sim);
 	}
-	while (!fence->done && ret != ETIMEDOUT)
+	while (!fence->done && ret != ETIMEDOUT) {
 		ret = forever ? pthread_cond_wait(&fence->cond, &fence->lock)
 			      : pthread_cond_timedwait(&fence->cond, &fence->lock, &until);
+		if (ret != ETIMEDOUT || fence->done)
+			continue;
+		/* the time that gdb holds the wafer does not count */
+		more = sim_held_ns(fence->sim) - held;
+		held += more;
+		until = deadline(more);
+		ret = more ? 0 : ret;
+	}
 	if (!fence->done && timeout_ns)
 		want(fence, -1);
 	ret = fence->done ? fence->err : -ETIMEDOUT;

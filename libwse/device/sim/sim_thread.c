@@ -61,7 +61,7 @@ void sim_want(struct sim *sim, int n)
 void sim_ask(struct sim *sim)
 {
 	pthread_mutex_lock(&sim->lock);
-	if (sim->exact && (sim->inflight || sim_ready(sim))) {
+	if (sim->exact && !sim->held_since && (sim->inflight || sim_ready(sim))) {
 		sim->grant = ASK_CYCLES;
 		pthread_cond_signal(&sim->wake);
 		while (sim->grant && !sim->dead)
@@ -96,15 +96,65 @@ static bool time_passes(struct sim *sim)
 	return false;
 }
 
+/* Called and left with sim.lock. */
+static void serve(struct sim *sim, struct sim_request **slot)
+{
+	struct sim_request *r = *slot;
+
+	pthread_mutex_unlock(&sim->lock);
+	r->ret = r->fn(sim, r->arg);
+	pthread_mutex_lock(&sim->lock);
+	*slot = NULL;
+	r->done = true;
+	pthread_cond_broadcast(&sim->changed);
+}
+
+/* Without sim.lock: serves gdb until it lets time pass. False: the device is being closed. */
+static bool gdb_allows(struct sim *sim)
+{
+	bool quit;
+
+	if (debugger_runs(sim->debugger))
+		return true;
+	pthread_mutex_lock(&sim->lock);
+	sim->held_since = now_ns();
+	end_grant(sim);
+	while (!sim->quit && !debugger_runs(sim->debugger)) {
+		if (sim->gdb_request)
+			serve(sim, &sim->gdb_request);
+		else
+			pthread_cond_wait(&sim->wake, &sim->lock);
+	}
+	sim->held_ns += now_ns() - sim->held_since;
+	sim->held_since = 0;
+	quit = sim->quit;
+	pthread_mutex_unlock(&sim->lock);
+	return !quit;
+}
+
+int64_t sim_held_ns(struct sim *sim)
+{
+	int64_t ns;
+
+	pthread_mutex_lock(&sim->lock);
+	ns = sim->held_ns + (sim->held_since ? now_ns() - sim->held_since : 0);
+	pthread_mutex_unlock(&sim->lock);
+	return ns;
+}
+
 /* Without sim.lock; most 0: as many cycles as take a while. */
 static enum wse_stop advance(struct sim *sim, uint64_t most, uint64_t *cycles)
 {
+	const bool debugged = sim->debugger && gdb_allows(sim);
 	int64_t begin = now_ns(), ns;
 	enum wse_stop stop;
 	uint64_t ran = 0;
 
+	if (!most || most > sim->chunk)
+		most = sim->chunk;
 	sim_bus_enter(&sim->bus);
-	stop = sim->ops->advance(sim->model, most && most < sim->chunk ? most : sim->chunk, &ran);
+	stop = debugged ? debugger_advance(sim->debugger, most, &ran)
+			: sim->ops->advance(sim->model, most, &ran);
 	sim_bus_leave(&sim->bus);
 	ns = now_ns() - begin;
 	/* the lead starts anew after every rest, and a slow model never catches up in a burst */
@@ -166,15 +216,8 @@ static void round_of(struct sim *sim)
 	struct sim_job_list done;
 	uint64_t grant, ran;
 
-	if (sim->request) {
-		struct sim_request *r = sim->request;
-
-		pthread_mutex_unlock(&sim->lock);
-		r->ret = r->fn(sim, r->arg);
-		pthread_mutex_lock(&sim->lock);
-		sim->request = NULL;
-		r->done = true;
-		pthread_cond_broadcast(&sim->changed);
+	if (sim->gdb_request || sim->request) {
+		serve(sim, sim->gdb_request ? &sim->gdb_request : &sim->request);
 		return;
 	}
 	if (!sim->dead && (sim->reset_due || sim->reset_reason)) {
@@ -236,6 +279,8 @@ static void *thread_main(void *arg)
 	pthread_mutex_lock(&sim->lock);
 	while (!sim->quit)
 		round_of(sim);
+	sim->ended = true;
+	pthread_cond_broadcast(&sim->changed);
 	pthread_mutex_unlock(&sim->lock);
 	return NULL;
 }
@@ -254,17 +299,31 @@ void sim_thread_stop(struct sim *sim)
 	pthread_join(sim->thread, NULL);
 }
 
+/* False: the thread has ended without it. */
+static bool post(struct sim *sim, struct sim_request **slot, struct sim_request *r)
+{
+	pthread_mutex_lock(&sim->lock);
+	while (*slot)
+		pthread_cond_wait(&sim->changed, &sim->lock);
+	*slot = r;
+	pthread_cond_signal(&sim->wake);
+	while (!r->done && !sim->ended)
+		pthread_cond_wait(&sim->changed, &sim->lock);
+	pthread_mutex_unlock(&sim->lock);
+	return r->done;
+}
+
 int sim_call(struct sim *sim, int (*fn)(struct sim *sim, void *arg), void *arg)
 {
 	struct sim_request r = {.fn = fn, .arg = arg};
 
-	pthread_mutex_lock(&sim->lock);
-	while (sim->request)
-		pthread_cond_wait(&sim->changed, &sim->lock);
-	sim->request = &r;
-	pthread_cond_signal(&sim->wake);
-	while (!r.done)
-		pthread_cond_wait(&sim->changed, &sim->lock);
-	pthread_mutex_unlock(&sim->lock);
+	post(sim, &sim->request, &r);
 	return r.ret;
+}
+
+int sim_gdb_call(struct sim *sim, int (*fn)(struct sim *sim, void *arg), void *arg)
+{
+	struct sim_request r = {.fn = fn, .arg = arg};
+
+	return post(sim, &sim->gdb_request, &r) ? r.ret : fn(sim, arg);
 }

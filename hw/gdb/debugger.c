@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "gdb/server.h"
+#include "server.h"
 
 struct debugger {
 	struct debugger_cfg cfg;
@@ -16,15 +16,20 @@ struct debugger {
 	atomic_bool stop;
 };
 
+static void take_turn(void *arg)
+{
+	struct debugger *d = arg;
+
+	gdb_turn(d->server);
+}
+
 static void *wait_for_gdb(void *arg)
 {
 	struct debugger *d = arg;
 
 	while (!atomic_load(&d->stop)) {
 		gdb_wait(d->server, -1);
-		d->cfg.lock(d->cfg.arg);
-		gdb_turn(d->server);
-		d->cfg.unlock(d->cfg.arg);
+		d->cfg.call(d->cfg.arg, take_turn, d);
 	}
 	return NULL;
 }
@@ -59,6 +64,9 @@ void debugger_destroy(struct debugger *d)
 	atomic_store(&d->stop, true);
 	gdb_wake(d->server);
 	pthread_join(d->thread, NULL);
+	if (gdb_ended(d->stub)) /* it has questions, then: for a second at most */
+		for (int i = 0; i < 20 && gdb_has_debugger(d->server); i++)
+			gdb_serve(d->server, 50);
 	gdb_close(d->server);
 	gdb_destroy(d->stub);
 	free(d);
@@ -69,14 +77,26 @@ const char *debugger_address(const struct debugger *d)
 	return gdb_address(d->server);
 }
 
-enum wse_stop debugger_advance(struct debugger *d, uint64_t cycles, uint64_t *ran, bool *held)
+bool debugger_runs(const struct debugger *d)
 {
-	enum wse_stop why = gdb_advance(d->stub, cycles, ran);
+	return gdb_runs(d->stub) && (!d->cfg.first || gdb_met_debugger(d->server));
+}
+
+enum wse_stop debugger_advance(struct debugger *d, uint64_t cycles, uint64_t *ran)
+{
+	enum wse_stop why = WSE_STOP_BREAK;
 	size_t len;
 
-	*held = !gdb_runs(d->stub);
+	*ran = 0;
+	if (debugger_runs(d))
+		why = gdb_advance(d->stub, cycles, ran);
 	gdb_output(d->stub, &len);
 	if (len) /* a stop: the thread sends it */
 		gdb_wake(d->server);
 	return why;
+}
+
+void debugger_brk(struct debugger *d)
+{
+	gdb_brk(d->stub);
 }
