@@ -188,7 +188,7 @@ TRAIN_TESTS := $(patsubst %.c,%,$(wildcard libwse/tests/train/test-*.c))
 # one has a model of its own, that misbehaves on demand
 MOCK_TEST := libwse/tests/device/test-mock
 $(eval $(call c_test,$(MOCK_TEST),libwse/tests/device/mock-model.c \
-	$(addprefix hw/model/,wave.c waits.c print.c lines.c),\
+	$(addprefix hw/model/,wave.c waits.c print.c lines.c elf32.c),\
 	$(B)/libwse.a $(GDB_STUB),$(LIBWSE_LIBS),$(B)/asan/libwse.a $(GDB_STUB)))
 # one plays a debugger
 SRCS_libwse/tests/device/test-gdb := hw/gdb/tests/gdb_client.c

@@ -2,7 +2,8 @@
 /*
  * A PCI function for QEMU in a process of its own (libwse-pci, a static library): it listens on a
  * unix socket, speaks vfio-user, serves one client at a time, and starts each of them on a device
- * as after power-on. For C11 and C++. Functions return 0 or a negative errno; none prints or exits.
+ * as after power-on. For C11 and C++. Functions return 0 or a negative errno; none prints or exits,
+ * but for wse_pci_main().
  * Registers are 32 bits wide; sizes, offsets and addresses are in bytes.
  *
  *	cc device.c $(pkg-config --cflags --libs libwse-pci)
@@ -149,6 +150,22 @@ int wse_pci_stop_signals(void);
  * wse_pci_stop_signals().
  */
 int wse_pci_serve(struct wse_pci_server *s, const struct wse_pci_ops *ops, void *dev, int stop_fd);
+
+/* ---- a program that is one device ---- */
+
+struct wse_pci_host {
+	struct wse_pci_dma *dma;
+	struct wse_pci_server *server;
+};
+
+/*
+ * All of the above as a main(), for `PROGRAM SOCKET [READY-FD]`: signals end it, the log goes to
+ * stderr, a client that spins is logged. *host is there before the device's first call. The exit
+ * status: 0, 1 (why is on stderr: this function alone prints), 2 for other arguments. A device that
+ * has threads makes them in its calls, or has a main() of its own.
+ */
+int wse_pci_main(int argc, char **argv, const struct wse_pci_id *id, const struct wse_pci_ops *ops,
+		 void *dev, struct wse_pci_host *host);
 
 #ifdef __cplusplus
 }

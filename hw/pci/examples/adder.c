@@ -8,10 +8,6 @@
  * 0x00 ID ro "ADD1"; 0x04, 0x08 ADDRESS low, high; 0x0c COUNT of 32-bit words; 0x10 GO wo: adds
  * them; 0x14 SUM ro, modulo 2^32; 0x18 STATUS ro: 0 no sum yet, 1 done, 2 an error: SUM is 0
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include <wse_pci.h>
 
 #define ADDER_MAX 65536u /* words: the guest stands still while they are added */
@@ -21,8 +17,7 @@ static const char *const name[REGS] = {"ID", "ADDRESS_LO", "ADDRESS_HI", "COUNT"
 				       "GO", "SUM",	   "STATUS"};
 
 struct adder {
-	struct wse_pci_dma *dma;
-	struct wse_pci_server *server;
+	struct wse_pci_host host;
 	uint32_t reg[REGS];
 	bool master;
 };
@@ -43,14 +38,14 @@ static void add(struct adder *a)
 
 	for (; good && left; left -= n, iova += 4ull * n) {
 		n = left < 256 ? left : 256;
-		good = !wse_pci_dma_read(a->dma, iova, word, 4ul * n);
+		good = !wse_pci_dma_read(a->host.dma, iova, word, 4ul * n);
 		for (uint32_t i = 0; good && i < n; i++)
 			sum += word[i];
 	}
-	good = good && !wse_pci_dma_write(a->dma, iova, &sum, 4);
+	good = good && !wse_pci_dma_write(a->host.dma, iova, &sum, 4);
 	a->reg[SUM] = good ? sum : 0;
 	a->reg[STATUS] = good ? 1 : 2;
-	wse_pci_irq(a->server, 0);
+	wse_pci_irq(a->host.server, 0);
 }
 
 static uint32_t adder_read(void *dev, uint32_t offset)
@@ -78,7 +73,7 @@ static void adder_reset(void *dev)
 {
 	struct adder *a = dev;
 
-	*a = (struct adder){a->dma, a->server, .reg[ID] = 0x31444441};
+	*a = (struct adder){.host = a->host, .reg[ID] = 0x31444441};
 }
 
 static void adder_master(void *dev, bool on)
@@ -95,29 +90,6 @@ static const struct wse_pci_ops ops = {.read32 = adder_read,
 int main(int argc, char **argv)
 {
 	struct adder a = {0};
-	struct wse_pci_log log;
-	int err, stop_fd;
 
-	if (argc < 2 || argc > 3) {
-		fprintf(stderr, "usage: adder SOCKET [READY-FD]\n");
-		return 2;
-	}
-	wse_pci_log_init(&log, stderr, "adder");
-	stop_fd = wse_pci_stop_signals();
-	err = stop_fd < 0 ? stop_fd : wse_pci_dma_catch_sigbus();
-	if (!err)
-		err = wse_pci_dma_create(&a.dma);
-	if (!err)
-		err = wse_pci_create(argv[1], &id, a.dma, &log, &a.server);
-	if (!err)
-		wse_pci_watch_spin(a.server, 10000);
-	if (!err && argc > 2)
-		err = wse_pci_ready(a.server, atoi(argv[2]));
-	if (!err)
-		err = wse_pci_serve(a.server, &ops, &a, stop_fd);
-	if (err)
-		fprintf(stderr, "adder: %s: %s\n", argv[1], strerror(-err));
-	wse_pci_destroy(a.server);
-	wse_pci_dma_destroy(a.dma);
-	return err ? 1 : 0;
+	return wse_pci_main(argc, argv, &id, &ops, &a, &a.host);
 }

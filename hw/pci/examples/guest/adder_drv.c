@@ -14,7 +14,8 @@ static irqreturn_t adder_irq(int irq, void *done)
 
 static int adder_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 {
-	struct completion *done = devm_kzalloc(&pdev->dev, sizeof(*done), GFP_KERNEL);
+	struct device *dev = &pdev->dev;
+	struct completion *done = devm_kzalloc(dev, sizeof(*done), GFP_KERNEL);
 	u32 n = PAGE_SIZE / 4 - 1, want = 0, *word;
 	int err = pcim_enable_device(pdev);
 	void __iomem *bar;
@@ -23,17 +24,14 @@ static int adder_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	bar = err ? NULL : pcim_iomap(pdev, 0, 0);
 	if (!done || !bar || ioread32(bar) != 0x31444441)
 		return -ENODEV;
-	err = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(64));
-	if (err)
-		return err;
-	word = dmam_alloc_coherent(&pdev->dev, PAGE_SIZE, &at, GFP_KERNEL);
+	err = dma_set_mask_and_coherent(dev, DMA_BIT_MASK(64));
+	word = err ? NULL : dmam_alloc_coherent(dev, PAGE_SIZE, &at, GFP_KERNEL);
 	if (!word)
-		return -ENOMEM;
-	err = pci_alloc_irq_vectors(pdev, 1, 1, PCI_IRQ_MSIX);
-	if (err < 0)
-		return err;
+		return err ? err : -ENOMEM;
 	init_completion(done);
-	err = devm_request_irq(&pdev->dev, pci_irq_vector(pdev, 0), adder_irq, 0, "adder", done);
+	err = pci_alloc_irq_vectors(pdev, 1, 1, PCI_IRQ_MSIX);
+	if (err == 1) /* vector, as many as were asked for */
+		err = devm_request_irq(dev, pci_irq_vector(pdev, 0), adder_irq, 0, "adder", done);
 	if (err)
 		return err;
 	for (u32 i = 0; i < n; i++)
