@@ -40,8 +40,9 @@ $(KO_TREE)/.tree: $(KO_DEPS)
 	@ln -s $(abspath $(KO_SRC)) $(KO_TREE)/driver/
 	@touch $@
 
+KO_CFLAGS := KCFLAGS='-Werror $(if $(KDIR),,$(G))'
 $(KO): $(KO_TREE)/.tree
-	+@$(ko-make) KCFLAGS='-Werror $(if $(KDIR),,$(G))' modules
+	+@$(ko-make) $(KO_CFLAGS) modules
 	@$(if $(KDIR),echo "for kernel $(KRELEASE): $@",cp $(KO_TREE)/wse.ko $@)
 
 ALL += $(if $(KDIR),,$(B)/wse.ko)
@@ -74,9 +75,8 @@ install-dkms: ## the driver's sources to /usr/src/wse-VERSION, from which DKMS b
 # the list of ioctls is a macro, which checkpatch judges as an expression
 LIST := driver/wse_ioctl.h
 LIST_IGNORE := COMPLEX_MACRO,MACRO_ARG_REUSE,MACRO_ARG_UNUSED,TRAILING_SEMICOLON
-lint-driver: $(KO_TREE)/.tree ## sparse and checkpatch over the driver
-	@rm -f $(KO_TREE)/driver/*.o
-	+@$(ko-make) KCFLAGS=-Werror C=1 CF="-Wsparse-error" modules
+lint-driver: $(KO) ## sparse and checkpatch over the driver
+	+@$(ko-make) $(KO_CFLAGS) C=2 CF="-Wsparse-error" modules # compiles nothing anew
 	@set -e; eval "$$(selftests/vm/fetch source || echo exit 1)"; \
 	check() { "$$CHECKPATCH" --strict --no-tree --quiet --terse --max-line-length=100 \
 		--show-types --ignore "$$@"; }; \

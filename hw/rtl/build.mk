@@ -136,6 +136,8 @@ BESIDE += --beside hw/rtl/tests/test-yosys
 SUITES += $(BLOCKS) hw/rtl/tests/test-synth
 
 .PHONY: lint-rtl yosys synth synth-baseline
+lint_top = verilator --lint-only -Wall --unroll-count 2 --top-module wse_top $(1) $(RTL_V) \
+	hw/rtl/lint.vlt hw/verilator/tile.vlt $(RTL_PKGS) hw/rtl/wse_top.sv
 synth: ## LUT, FF, BRAM, DSP of the units of the RTL that have changed, against hw/rtl/synth/baseline
 	B=$(B) hw/rtl/synth/synth
 
@@ -145,10 +147,7 @@ synth-baseline: ## record them, and hw/doc/synth.md
 yosys: ## elaborate every module of the RTL in Yosys
 	hw/rtl/tests/test-yosys
 
+# small tiles: Verilator expands every core. One with a bus for all columns, one with two
 lint-rtl: ## Verilator's lint of the RTL, every waiver with its reason in hw/rtl/lint.vlt
-	verilator --lint-only -Wall --unroll-count 2 --top-module wse_top $(RTL_V) hw/rtl/lint.vlt \
-		hw/verilator/tile.vlt \
-		$(RTL_PKGS) hw/rtl/wse_top.sv
-	verilator --lint-only -Wall --unroll-count 2 --top-module wse_top -GCOLS=8 -GGROUP=4 \
-		$(RTL_V) hw/rtl/lint.vlt \
-		hw/verilator/tile.vlt $(RTL_PKGS) hw/rtl/wse_top.sv
+	$(call lint_top,-GROWS=2 -GCOLS=3)
+	$(call lint_top,-GROWS=2 -GCOLS=4 -GGROUP=2)
