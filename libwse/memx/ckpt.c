@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What goes into a checkpoint, and its hash. ckpt_load.c reads it. */
+/* What goes into a checkpoint. ckpt_load.c reads it, ckpt_hash.c hashes it. */
 #include "ckpt_image.h"
 
 #include <errno.h>
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "ckpt_hash.h"
 #include "ckpt_order.h"
 #include "num/decimal.h"
 #include "num/sha256.h"
@@ -144,55 +145,19 @@ int wse_ckpt_save(const char *path, struct wse_memx *mx, const struct wse_memx_c
 		  const struct wse_train_state *ts, const struct wse_st_progress *progress)
 {
 	unsigned int before = wse_failures();
+	char *hex = progress ? progress->hash : NULL;
+	struct wse_ckpt_hash *hash = NULL;
 	struct wse_ckpt_image im;
 	int ret = wse_ckpt_describe(&im, mx, cfg, ts);
 
 	im.st.progress = progress;
 	im.st.all = wse_memx_is_far(mx) ? wse_ckpt_place_all : NULL;
+	if (hex && !ret)
+		hash = wse_ckpt_hash_begin(&im.st);
+	im.st.seen = hash ? wse_ckpt_hash_seen : NULL;
+	im.st.seen_ctx = hash;
 	ret = ret ? ret : wse_st_write(path, &im.st);
+	wse_ckpt_hash_end(hash, hex);
 	wse_ckpt_describe_end(&im);
 	return wse_fail_since(before, ret, "%s", strerror(-ret));
-}
-
-/* ---- hashing ---- */
-
-/* a tensor's bytes, after what comes before them */
-static int hash_piece(void *ctx, const struct wse_st_view *v, uint64_t from, const void *data,
-		      size_t bytes)
-{
-	uint32_t dim[WSE_ST_DIMS] = {1, 1};
-	struct wse_sha256 *sha = ctx;
-
-	if (!from) {
-		memcpy(dim, v->dim, v->ndim * sizeof(*dim));
-		wse_sha256_add(sha, v->name, strlen(v->name) + 1);
-		wse_sha256_add(sha, dim, (v->ndim < 2 ? 2 : v->ndim) * sizeof(*dim));
-	}
-	wse_sha256_add(sha, data, bytes);
-	return 0;
-}
-
-int wse_ckpt_hash(const char *path, char *hex)
-{
-	struct wse_st_file file;
-	struct wse_sha256 sha;
-	int ret = wse_st_open(path, &file);
-
-	if (ret)
-		return ret;
-	/* in the order of the file, which the writer fixes */
-	wse_sha256_init(&sha);
-	for (uint32_t i = 0; i < file.nmeta; i++) {
-		const struct wse_st_meta *m = &file.meta[i];
-
-		if (strncmp(m->key, "wse.", 4))
-			continue;
-		wse_sha256_add(&sha, m->key, strlen(m->key) + 1);
-		wse_sha256_add(&sha, m->value, strlen(m->value) + 1);
-	}
-	ret = wse_st_check(&file, hash_piece, &sha);
-	if (!ret)
-		wse_sha256_hex(&sha, hex);
-	wse_st_close(&file);
-	return ret;
 }

@@ -41,6 +41,8 @@ struct writer {
 	int fd;
 	uint64_t done, total; /* bytes of tensors */
 	uint64_t placed;      /* and those that are to be finished */
+	uint32_t tensor;      /* that is written */
+	const struct wse_st *st;
 	const struct wse_st_progress *progress;
 };
 
@@ -55,8 +57,10 @@ static void tell(const struct writer *w)
  * to do. It is never far behind: so what is told of a slow one is true, and the memory of others is
  * not filled with what waits for it. Hints: where they are not taken, fsync waits.
  */
-static void wrote(struct writer *w, size_t bytes)
+static void wrote(struct writer *w, const void *data, size_t bytes)
 {
+	if (w->st->seen)
+		w->st->seen(w->st->seen_ctx, w->tensor, data, bytes);
 	w->done += bytes;
 	if (bytes >= PIECE)
 		sync_file_range(w->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
@@ -78,7 +82,7 @@ static int put_bytes(struct writer *w, struct wse_sum64 *sum, const void *data, 
 		ret = write_all(w->fd, p, part);
 		if (ret)
 			return ret;
-		wrote(w, part);
+		wrote(w, p, part);
 	}
 	return 0;
 }
@@ -189,6 +193,7 @@ static int write_tensor(struct writer *w, const struct wse_st *st, uint32_t i, u
 	int ret;
 
 	wse_sum64_begin(&s);
+	w->tensor = i;
 	ret = st->tensors[i].transposed ? write_turned(w, st, i, &s) : write_straight(w, st, i, &s);
 	*sum = wse_sum64_end(&s);
 	return ret;
@@ -287,7 +292,7 @@ static int finished(void *ctx, const void *data, size_t bytes)
 
 	wse_sum64_add(&f->sum, data, bytes);
 	f->w->placed -= bytes;
-	wrote(f->w, bytes);
+	wrote(f->w, data, bytes);
 	return 0;
 }
 
@@ -329,6 +334,7 @@ static int write_all_places(struct writer *w, const struct wse_st *st, uint64_t 
 		ret = -EINVAL;
 	for (uint32_t i = 0; i < n && !ret; i++) {
 		wse_sum64_begin(&f.sum);
+		w->tensor = i;
 		ret = wse_st_places_finish(&p, i, finished, &f);
 		sums[i] = wse_sum64_end(&f.sum);
 	}
@@ -342,7 +348,7 @@ static int write_all_places(struct writer *w, const struct wse_st *st, uint64_t 
 static int write_file(int fd, const struct wse_st *st)
 {
 	uint64_t *sums = calloc(st->ntensors + 1, sizeof(*sums));
-	struct writer w = {.fd = fd, .progress = st->progress};
+	struct writer w = {.fd = fd, .st = st, .progress = st->progress};
 	char *header = NULL;
 	uint32_t i = 0;
 	size_t len = 0;

@@ -46,7 +46,7 @@ struct wse_st_tensor {		/* dtype is F32, but of a file's last ones */
 	int transposed;		/* they lie as [dim[1]][dim[0]] */
 };
 
-/* of a file that is written: both may be NULL */
+/* of a file that is written: each may be NULL */
 struct wse_st_progress {
 	/*
 	 * bytes of the tensors that are on the disk, up to the last few, of so many in all; what
@@ -56,6 +56,7 @@ struct wse_st_progress {
 	void *ctx;
 	/* all of it is on the disk, under another name; not 0: it is to go, -errno */
 	int (*whole)(void *ctx);
+	char *hash; /* [65] of a checkpoint: its wse_ckpt_hash(), "" if there is none; or NULL */
 };
 
 /* takes elements [from, from + count) of tensor number i as they lie; -errno of the file */
@@ -77,6 +78,9 @@ struct wse_st {
 	 */
 	int (*all)(void *ctx, wse_st_place_fn place, void *places);
 	void *floats_ctx;			/* of both */
+	/* all bytes of all tensors, in the order of the file, as they are written; may be NULL */
+	void (*seen)(void *ctx, uint32_t i, const void *data, size_t bytes);
+	void *seen_ctx;
 	const struct wse_st_progress *progress; /* may be NULL */
 	uint32_t nbytes; /* the last ones are U8, of floats from 0 to 255 */
 };

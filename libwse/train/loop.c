@@ -411,7 +411,9 @@ int wse_run_session(struct wse_session *s, const struct wse_run *run, const stru
 			ret = wse_session_sample(l->s, &l->run->cfg, 1, &l->log);
 	}
 	res->steps = wse_session_step(s);
-	if (res->checkpoint[0] && !ret)
+	if (ret) /* of what was saved then is told where, not what */
+		res->hash[0] = 0;
+	else if (res->checkpoint[0] && !res->hash[0]) /* else it was taken as it was written */
 		ret = wse_ckpt_hash(res->checkpoint, res->hash);
 	if (s->ranks)
 		ret = wse_ranks_end(s, ret, res->stopped);

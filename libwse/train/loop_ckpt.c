@@ -99,8 +99,9 @@ static int save(struct loop *l, save_fn how)
 	uint64_t step = wse_session_step(l->s);
 	char name[64];
 	struct saving s = {.l = l, .name = name, .begin = wse_loop_now()};
-	const struct wse_st_progress progress = {wrote, &s,
-						 how == wse_session_save_probed ? whole : NULL};
+	int last = how == wse_session_save_probed;
+	const struct wse_st_progress progress = {wrote, &s, last ? whole : NULL,
+						 last ? l->res->hash : NULL};
 	int ret;
 
 	if (l->saved == step)

@@ -402,7 +402,8 @@ int wse_session_save_probed(struct wse_session *s, const char *path,
 			    const struct wse_st_progress *progress)
 {
 	struct probe p = {.s = s, .progress = progress};
-	const struct wse_st_progress mine = {probe_wrote, &p, probe_whole};
+	const struct wse_st_progress mine = {probe_wrote, &p, probe_whole,
+					     progress ? progress->hash : NULL};
 	struct wse_failure saved;
 	int ret;
 

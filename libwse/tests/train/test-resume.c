@@ -99,7 +99,8 @@ static int is_whole(void *ctx)
 static int step_and_save(const char *const *sets, uint32_t nsets, int files, const char *name,
 			 struct writing *w)
 {
-	const struct wse_st_progress progress = {wrote, w, is_whole};
+	char hash[65], of_file[65];
+	const struct wse_st_progress progress = {wrote, w, is_whole, hash};
 	struct wse_step_result r;
 	struct wse_config cfg;
 	struct wse_session s;
@@ -117,6 +118,10 @@ static int step_and_save(const char *const *sets, uint32_t nsets, int files, con
 	ret = wse_session_compute(&s, &r);
 	ret = ret ? ret : wse_session_commit(&s, &r);
 	ret = ret ? ret : wse_session_save_probed(&s, path, &progress);
+	ret = ret ? ret : wse_ckpt_hash(path, of_file);
+	if (!ret && strcmp(hash, of_file))
+		ret = wse_fail(-EILSEQ, "the hash is %s as it is written and %s when it is read",
+			       hash, of_file);
 	if (!ret) { /* the session goes on, and there is one more file */
 		ret = wse_session_compute(&s, &r);
 		ret = ret ? ret : wse_session_commit(&s, &r);
