@@ -21,6 +21,7 @@ static int no_ring, full, full_now, failing;
 /* O_DIRECT: a file system says no at once, or takes the flag and refuses what is written so */
 static int not_direct, not_direct_late;
 static int full_fd = -1; /* this one alone is */
+static int flips_fd = -1; /* of what is written here a bit is another one on the disk */
 /* scratch files in the order in which a thread made them, by the number that it gave itself */
 static __thread uint32_t maker, nmade;
 static int made[4][4];
@@ -56,10 +57,27 @@ int __wrap_fcntl(int fd, int cmd, long arg)
 	return -1;
 }
 
+/* through a door of its own, which has no O_DIRECT */
+static inline void flip_bit(int fd, off_t at)
+{
+	char path[64], a;
+	int door;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	door = open(path, O_RDWR | O_CLOEXEC);
+	if (door < 0 || pread(door, &a, 1, at) != 1)
+		abort();
+	a ^= 4;
+	if (__real_pwrite(door, &a, 1, at) != 1)
+		abort();
+	close(door);
+}
+
 /* short now and then; full, when it is to be */
 ssize_t __wrap_pwrite(int fd, const void *buf, size_t n, off_t off)
 {
 	static int calls;
+	ssize_t done;
 
 	if ((full_now || failing) && (full_fd < 0 || fd == full_fd)) {
 		errno = full_now ? ENOSPC : EIO;
@@ -71,7 +89,10 @@ ssize_t __wrap_pwrite(int fd, const void *buf, size_t n, off_t off)
 	}
 	if (n > WSE_DISK_BLOCK && ++calls % 3 == 0)
 		n = WSE_DISK_BLOCK;
-	return __real_pwrite(fd, buf, n, off);
+	done = __real_pwrite(fd, buf, n, off);
+	if (fd == flips_fd && done > WSE_DISK_BLOCK) /* more than a header */
+		flip_bit(fd, off + done - 1);
+	return done;
 }
 
 /* the first scratch file; -1: there is none */

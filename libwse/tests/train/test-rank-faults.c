@@ -41,6 +41,7 @@ static int broken;     /* it was done */
 enum kind { GRADS, IMAGES, STATE };
 static enum kind kind;
 static const char *turns_to;
+static const char flips[] = "/bit/flipped"; /* no path: what it writes has another bit */
 
 /* the n-th scratch file, through a door of our own; *fd: it; -1: there is none */
 static int door(uint32_t n, int *fd)
@@ -100,7 +101,8 @@ static int breaks(void *ctx)
 		return 0;
 	full_fd = made[1][kind];
 	full_now = !turns_to[0];
-	broken = full_now || !becomes(full_fd, turns_to, O_RDWR);
+	flips_fd = turns_to == flips ? full_fd : -1;
+	broken = full_now || flips_fd >= 0 || !becomes(full_fd, turns_to, O_RDWR);
 	return 0;
 }
 
@@ -189,7 +191,7 @@ static void faulty(const char *name, enum fault f, uint32_t file, int err, const
 
 /*
  * gradients or images of rank 1: behind its file there is another one, which the kernel has; path
- * "": it is what it was, but full
+ * "": it is what it was, but full; flips: or with a disk that does not keep what is written
  */
 static void turned(enum kind k, const char *path, int err, const char *says, const char *want)
 {
@@ -205,11 +207,11 @@ static void turned(enum kind k, const char *path, int err, const char *says, con
 	kind = k;
 	turns_to = path;
 	broken = 0;
-	no_ring = !path[0]; /* it writes no more */
+	no_ring = !path[0] || path == flips; /* the thread writes: pwrite() */
 	on_ranks(2, one_rank, &j, r);
 	turns_to = NULL;
 	full_now = no_ring = 0;
-	full_fd = -1;
+	full_fd = flips_fd = -1;
 	bad = !broken || r[0].ret != err || r[1].ret != err ||
 	      !same_words(r, 2, &who, what[k], says) || who != 1;
 	if (!ok(!bad && there(name, 2) && !there(name, 6), "%s: %s", name, r[0].why))
@@ -264,6 +266,7 @@ int main(void)
 		turned(k, "", -ENOSPC, "no room is left: make some", want);
 		if (TAP_SANITIZED)
 			continue;
+		turned(k, flips, -EBADMSG, "what is read is not what was written", NULL);
 		turned(k, "/dev/null", -EIO, "the file ends too early", NULL);
 		turned(k, "/dev/zero", -EBADMSG, "the record is another one", NULL);
 	}
