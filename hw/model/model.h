@@ -27,8 +27,8 @@ struct wse_model;
 /* What the model needs of its host. All required but dma_at. */
 struct wse_host_ops {
 	/*
-	 * Bus-master access, len bytes at bus address iova. 0, or a negative errno, which the
-	 * device sees as an error response (status DMA_ERROR, or HALTED on a ring).
+	 * Bus-master access of len bytes at iova: 0, or a negative errno (DMA_ERROR, HALTED for a
+	 * ring); -EAGAIN, for streams: no answer yet, the device asks again (hw/doc/model.md).
 	 */
 	int (*dma_read)(void *host, uint64_t iova, void *buf, size_t len);
 	int (*dma_write)(void *host, uint64_t iova, const void *buf, size_t len);

@@ -81,7 +81,7 @@ $(eval $(call block,wse_stream_mask,wse_xlate,-GCOLS=3,$(EXEC_TB)))
 $(eval $(call block,wse_stream_in,$(STREAM_V),-GCOLS=3 $(FP_PKG),$(STREAM_TB)))
 $(eval $(call block,wse_stream_out,$(STREAM_V),-GCOLS=3 $(FP_PKG),$(STREAM_TB)))
 $(eval $(call block,wse_stream_out,$(STREAM_V),-GCOLS=3 -GWORDS=8 $(FP_PKG),$(STREAM_TB),_8))
-$(eval $(call block,wse_io_join,,-GN=5))
+$(eval $(call block,wse_io_join,,-GN=5 -GCOLS=3 -GGRACE=90))
 $(eval $(call block,wse_xlate))
 
 # the core's

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The host's memory behind one of the tile's AXI4 ports: bursts become calls of dma_read and
 // dma_write. Answers come in order after a latency; with a seed, latency and readiness are random,
-// and of each port others.
+// and of each port others. Memory that does not answer (-EAGAIN) is asked again after that time.
 #ifndef WSE_AXI_SLAVE_HPP
 #define WSE_AXI_SLAVE_HPP
 
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <deque>
@@ -62,6 +63,7 @@ class AxiSlave {
 	uint64_t buf[32];
 	unsigned at = 0;		// beats of the head read handed over
 	bool error = false;
+	uint64_t again = 0;		// when the head write is tried
 
 	uint64_t random()
 	{
@@ -72,12 +74,12 @@ class AxiSlave {
 	}
 	uint64_t delay() { return rng ? latency / 2 + random() % (latency * 2 + 1) : latency; }
 
-	// one call per run of bytes that are written
-	bool store(const Write &w)
+	// one call per run of bytes that are written; 0, or an errno
+	int store(const Write &w)
 	{
 		uint8_t bytes[256], strobe[256];
 		unsigned n = w.beats * 8, i, j;
-		bool bad = false;
+		int bad = 0, err;
 
 		for (i = 0; i < w.beats; i++) {
 			memcpy(bytes + 8 * i, &beats[i].data, 8);
@@ -87,8 +89,10 @@ class AxiSlave {
 		for (i = 0; i < n; i = j) {
 			for (j = i; j < n && strobe[j] == strobe[i]; j++)
 				;
-			if (strobe[i])
-				bad |= ops->dma_write(host, w.addr + i, bytes + i, j - i) != 0;
+			err = strobe[i] ? ops->dma_write(host, w.addr + i, bytes + i, j - i) : 0;
+			if (err == -EAGAIN)
+				return err;
+			bad = bad ? bad : err;
 		}
 		return bad;
 	}
@@ -116,11 +120,14 @@ public:
 		axi_set(t.m_awready_i, 1, p, awready);
 		axi_set(t.m_wready_i, 1, p, wready);
 		if (!reads.empty() && reads.front().due <= now && (!rng || random() & 7)) {
-			const Read &r = reads.front();
+			Read &r = reads.front();
+			int err = at ? 0 : ops->dma_read(host, r.addr, buf, r.beats * 8);
 
 			if (!at)
-				error = ops->dma_read(host, r.addr, buf, r.beats * 8) != 0;
-			rvalid = true;
+				error = err != 0;
+			rvalid = err != -EAGAIN;
+			if (!rvalid)
+				r.due = now + latency;
 			axi_set(t.m_rdata_i, 64, p, error ? 0 : buf[at]);
 			axi_set(t.m_rresp_i, 2, p, error ? 2 : 0);
 			axi_set(t.m_rlast_i, 1, p, at + 1 == r.beats);
@@ -147,10 +154,14 @@ public:
 		}
 		if (bvalid)
 			answers.pop_front();
-		if (!writes.empty() && beats.size() >= writes.front().beats) {
-			bool bad = store(writes.front());
+		if (!writes.empty() && beats.size() >= writes.front().beats && again <= now) {
+			int bad = store(writes.front());
 
-			answers.push_back((now + delay()) << 1 | bad);
+			if (bad == -EAGAIN) {
+				again = now + latency;
+				return;
+			}
+			answers.push_back((now + delay()) << 1 | (bad != 0));
 			beats.erase(beats.begin(), beats.begin() + writes.front().beats);
 			writes.pop_front();
 		}

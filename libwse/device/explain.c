@@ -359,11 +359,20 @@ void wse_explain_fault(const struct drm_wse_fault *f, int err, char *buf, size_t
 
 	switch (f->status) {
 	case WSE_ST_TIMEOUT:
-		snprintf(buf, len,
-			 "%s on queue %u ran out of its budget while the tile was moving: %s; give "
-			 "it more "
-			 "cycles, or look why the program does not end" LOST,
-			 wse_op_name(f->cmd_op), f->queue, who);
+		if (f->cause == WSE_CAUSE_WAIT_PORT && !*color)
+			snprintf(
+				buf, len,
+				"%s on queue %u: the host's memory has not answered the ports from "
+				"column %u on within the budget; look at that bus, or give more "
+				"cycles" LOST,
+				wse_op_name(f->cmd_op), f->queue, f->col);
+		else
+			snprintf(
+				buf, len,
+				"%s on queue %u ran out of its budget while the tile was moving: %s; give "
+				"it more "
+				"cycles, or look why the program does not end" LOST,
+				wse_op_name(f->cmd_op), f->queue, who);
 		break;
 	case WSE_ST_DEADLOCK:
 		snprintf(buf, len,

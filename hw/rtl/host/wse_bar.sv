@@ -65,6 +65,7 @@ module wse_bar #(
 );
   /*verilator no_inline_module*/
 
+  localparam logic [14:0] Rest = 15'd16384;
   localparam int unsigned NCNT = wse_regs_pkg::CNT_MAX;   // those that do not exist stay 0
   localparam int unsigned CoreN = wse_regs_pkg::CNT_CORE_N;
   localparam int unsigned LinkN = wse_regs_pkg::CNT_LINK_N;
@@ -89,6 +90,8 @@ module wse_bar #(
   logic [31:0] mask, irq_pending;
   logic        en, rst_req;
   logic [4:0]  rst_len;                    // cycles of a device reset still to go
+  logic [14:0] rest;                       // ... that it still gives the bus to come to rest
+  logic        owed;                       // the bus owes answers from before the reset
   // answer of a write that resets: given when the reset is over
   logic        b_held;
   logic [15:0] a;
@@ -116,6 +119,8 @@ module wse_bar #(
       en_o <= 1'b0;
       rst_req = 1'b0;
       rst_len = 5'd17;
+      rest = Rest;
+      owed = 1'b0;
       flush_o <= 1'b1;
       dev_rst_no <= 1'b0;
       db_valid_o <= 1'b0;
@@ -256,20 +261,22 @@ module wse_bar #(
         irq_vec_o <= onehot32(hot);
       end
 
-      en_o <= en;
-
-      // device reset: the bus master first comes to rest, then the reset lasts 16 cycles
+      // device reset: the bus master first comes to rest, then the reset lasts 16 cycles. A bus
+      // that does not answer does not hold the host: the reset ends, but the device is not ready
+      // before the bus rests, and what it still answers goes nowhere.
       if (rst_req) begin
         rst_req = 1'b0;
         rst_len = 5'd17;
+        rest = Rest;
         en = 1'b0;
-        en_o <= 1'b0;
       end
       if (rst_len != 5'd0) begin
         flush_o <= 1'b1;
         dev_rst_no <= 1'b0;
         // while flush_o is not seen yet, a request may still go out
-        if ((quiet_i && flush_o) || rst_len != 5'd17) rst_len = rst_len - 5'd1;
+        if (rst_len == 5'd17) owed = !(quiet_i && flush_o);
+        if (!owed || rst_len != 5'd17 || rest == '0) rst_len = rst_len - 5'd1;
+        else rest = rest - 15'd1;
         cycle <= '0;
         mask = '0;
         irq_pending = '0;
@@ -292,11 +299,13 @@ module wse_bar #(
           fault_head_o <= '0;
         end
       end else begin
-        flush_o <= 1'b0;
+        if (quiet_i) owed = 1'b0;
+        flush_o <= owed;
         dev_rst_no <= 1'b1;
         if (b_held) bvalid_o <= 1'b1;
         b_held = 1'b0;
       end
+      en_o <= en && !owed;
     end
   end
 endmodule

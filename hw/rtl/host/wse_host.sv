@@ -125,6 +125,7 @@ module wse_host #(
 
   // executors
   logic [3:0]  ld, go, abort, abort_status, ack, done, ld_idx;
+  logic [1:0]  held, bus;                 // of streams: in, out
   logic [63:0] ld_word;
   logic [3:0]  status0, status1, status2, status3;
   logic [63:0] iova0, iova1, iova2;
@@ -189,6 +190,7 @@ module wse_host #(
     .status0_i(status0), .status1_i(status1), .status2_i(status2), .status3_i(status3),
     .iova0_i(iova0), .iova1_i(iova1), .iova2_i(iova2),
     .port1_i(port1), .nports1_i(nports1), .port2_i(port2), .nports2_i(nports2),
+    .held_i(held), .bus1_i(bus[0]), .bus2_i(bus[1]),
     .color1_i(color1), .color2_i(color2),
     .f_row_i(f_row), .f_col_i(f_col), .f_ncores_i(f_ncores), .f_cause_i(f_cause), .f_pc_i(f_pc),
     .f_addr_i(f_addr), .f_color_i(f_color), .f_value_i(f_value), .closed_i(closed),
@@ -285,6 +287,9 @@ module wse_host #(
   assign quiet = &quiet_p;
 
   if (GROUP == 0) begin : g_one
+      assign held = '0;
+      assign bus = '0;
+
       wse_stream_in #(.COLS(COLS)) u_stream_in (
         .clk_i, .rst_ni(rst_n), .clear_i(tile_clear_o), .c0_i(16'd0),
         .ld_i(ld[1]), .ld_idx_i(ld_idx), .ld_word_i(ld_word), .go_i(go[1]), .abort_i(abort[1]),
@@ -326,6 +331,7 @@ module wse_host #(
     logic [5*NG-1:0]  in_color, out_color;
     logic             in_abort, out_abort;
     logic [3:0]       in_abort_status, out_abort_status;
+    logic [1:0]       group_ack;
 
     assign rreq_valid[3:2] = '0;
     assign {rreq_addr2, rreq_addr3} = '0;
@@ -340,15 +346,17 @@ module wse_host #(
     assign color1 = in_color[4:0];             // the same in all
     assign color2 = out_color[4:0];
 
-    wse_io_join #(.N(NG)) u_join_in (
+    wse_io_join #(.N(NG), .COLS(GROUP)) u_join_in (
       .clk_i, .rst_ni(rst_n), .go_i(go[1]), .abort_i(abort[1]), .abort_status_i(abort_status),
-      .ack_i(ack[1]), .done_o(done[1]), .status_o(status1), .iova_o(iova1), .port_o(port1),
+      .ack_i(ack[1]), .done_o(done[1]), .held_o(held[0]), .status_o(status1),
+      .iova_o(iova1), .bus_o(bus[0]), .port_o(port1), .ack_o(group_ack[0]),
       .nports_o(nports1), .abort_o(in_abort), .abort_status_o(in_abort_status), .done_i(in_done),
       .status_i(in_status), .iova_i(in_iova), .port_i(in_port), .nports_i(in_nports)
     );
-    wse_io_join #(.N(NG)) u_join_out (
+    wse_io_join #(.N(NG), .COLS(GROUP)) u_join_out (
       .clk_i, .rst_ni(rst_n), .go_i(go[2]), .abort_i(abort[2]), .abort_status_i(abort_status),
-      .ack_i(ack[2]), .done_o(done[2]), .status_o(status2), .iova_o(iova2), .port_o(port2),
+      .ack_i(ack[2]), .done_o(done[2]), .held_o(held[1]), .status_o(status2),
+      .iova_o(iova2), .bus_o(bus[1]), .port_o(port2), .ack_o(group_ack[1]),
       .nports_o(nports2), .abort_o(out_abort), .abort_status_o(out_abort_status), .done_i(out_done),
       .status_i(out_status), .iova_i(out_iova), .port_i(out_port), .nports_i(out_nports)
     );
@@ -359,7 +367,7 @@ module wse_host #(
         .clear_i(tile_clear_o), .c0_i(16'(g * GROUP)),
         .ld_i(ld[2:1]), .ld_idx_i(ld_idx), .ld_word_i(ld_word), .go_i(go[2:1]),
         .abort_i({out_abort, in_abort}), .abort0_status_i(in_abort_status),
-        .abort1_status_i(out_abort_status), .ack_i(ack[2:1]), .done_o({out_done[g], in_done[g]}),
+        .abort1_status_i(out_abort_status), .ack_i(group_ack), .done_o({out_done[g], in_done[g]}),
         .status0_o(in_status[4*g +: 4]), .status1_o(out_status[4*g +: 4]),
         .iova0_o(in_iova[64*g +: 64]), .iova1_o(out_iova[64*g +: 64]),
         .port0_o(in_port[16*g +: 16]), .port1_o(out_port[16*g +: 16]),

@@ -69,6 +69,10 @@ module wse_queue #(
   input  logic [15:0] nports1_i,
   input  logic [15:0] port2_i,
   input  logic [15:0] nports2_i,
+  // stream in, stream out: takes no command yet; what waits is not a port but its bus
+  input  logic [1:0]  held_i,
+  input  logic        bus1_i,
+  input  logic        bus2_i,
   input  logic [4:0]  color1_i,
   input  logic [4:0]  color2_i,
   input  logic [15:0] f_row_i,             // start
@@ -130,7 +134,7 @@ module wse_queue #(
   logic [31:0] t_end [8];
   // executors
   logic [3:0]  act /*verilator public_flat_rd*/;
-  logic [3:0]  silent, expired;
+  logic [3:0]  silent, expired, held;
   logic [2:0]  owner [4];
   logic [63:0] deadline [4] /*verilator public_flat_rd*/;
   logic [8:0]  looked [4];
@@ -181,6 +185,8 @@ module wse_queue #(
   assign fault_ok = fault_base_i != 64'd0 && fault_size_i != 32'd0 &&
       fault_size_i <= wse_regs_pkg::MAX_DEPTH &&
                     (fault_size_i & (fault_size_i - 32'd1)) == 32'd0;
+
+  assign held = {1'b0, held_i, 1'b0};
 
   always @(posedge clk_i) begin : p_seq
     integer i;
@@ -355,7 +361,7 @@ module wse_queue #(
                 did = 1'b1;
                 st = SFetch;
               end
-              QWait: if (!act[exec[q]] && !done_i[exec[q]]) begin
+              QWait: if (!act[exec[q]] && !done_i[exec[q]] && !held[exec[q]]) begin
                 did = 1'b1;
                 cnt = '0;
                 st = SLoad;
@@ -509,9 +515,9 @@ module wse_queue #(
               abort_status_o <= 4'(wse_regs_pkg::ST_OK);
               fired = 1'b1;
             end
-          end else if ((act & silent) == 4'd0) st = (c_op == 8'(wse_regs_pkg::OP_CTX_RESET)) ?
-              SClear : SScan;
-          else begin
+          end else if ((act & silent) == 4'd0 && ack_o == 4'd0) begin
+            if (held == 4'd0) st = (c_op == 8'(wse_regs_pkg::OP_CTX_RESET)) ? SClear : SScan;
+          end else begin
             for (i = 0; i < 4; i++) begin
               if (act[i] && silent[i] && done_i[i]) begin
                 ack_o[i] <= 1'b1;
@@ -565,7 +571,7 @@ module wse_queue #(
                 if (fstat != 4'(wse_regs_pkg::ST_DMA_ERROR)) begin
                   wb[0][63:48] = nports1_i;
                   wb[1] = {wse_regs_pkg::CAUSE_WAIT_PORT, port1_i, 16'd0};
-                  wb[3][31:0] = 32'(color1_i);
+                  wb[3][31:0] = bus1_i ? '1 : 32'(color1_i);
                 end
               end
               2'd2: begin
@@ -573,7 +579,7 @@ module wse_queue #(
                 if (fstat != 4'(wse_regs_pkg::ST_DMA_ERROR)) begin
                   wb[0][63:48] = nports2_i;
                   wb[1] = {wse_regs_pkg::CAUSE_WAIT_PORT, port2_i, 16'(ROWS - 1)};
-                  wb[3][31:0] = 32'(color2_i);
+                  wb[3][31:0] = bus2_i ? '1 : 32'(color2_i);
                 end
               end
               default: begin
@@ -663,7 +669,7 @@ module wse_queue #(
       fault_lost_o <= fault_lost_o + 32'(lost);
       busy_o <= act != 4'd0 || (st != SScan && st != SHalt);
       // a whole round without work
-      if (did || st != SScan || act != 4'd0) quiet_scans = '0;
+      if (did || st != SScan || act != 4'd0 || held != 4'd0) quiet_scans = '0;
       else if (quiet_scans != 4'd10) quiet_scans = quiet_scans + 4'd1;
       idle_o <= quiet_scans == 4'd10;
     end

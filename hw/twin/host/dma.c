@@ -7,14 +7,18 @@
 
 int twin_dma_read(struct wse_model *m, uint64_t iova, void *buf, size_t len)
 {
-	m->cnt[WSE_CNT_DMA_RD] += len;
-	return m->ops.dma_read(m->host, iova, buf, len);
+	int err = m->ops.dma_read(m->host, iova, buf, len);
+
+	m->cnt[WSE_CNT_DMA_RD] += err == -EAGAIN ? 0 : len;
+	return err;
 }
 
 int twin_dma_write(struct wse_model *m, uint64_t iova, const void *buf, size_t len)
 {
-	m->cnt[WSE_CNT_DMA_WR] += len;
-	return m->ops.dma_write(m->host, iova, buf, len);
+	int err = m->ops.dma_write(m->host, iova, buf, len);
+
+	m->cnt[WSE_CNT_DMA_WR] += err == -EAGAIN ? 0 : len;
+	return err;
 }
 
 void twin_buf_open(struct twin_buf *b, uint64_t base, bool direct, uint8_t shift)
@@ -40,7 +44,7 @@ static int read_entries(struct wse_model *m, struct twin_buf *b, uint64_t i, uin
 	unsigned int n = (LINE - at % LINE) / 8, k, slot;
 	int err = n > 1 ? twin_dma_read(m, at, entry, n * 8) : -EFAULT;
 
-	if (err) {
+	if (err && err != -EAGAIN) {
 		n = 1;
 		err = twin_dma_read(m, at, entry, 8);
 	}

@@ -15,7 +15,8 @@ struct twin_buf {
 	uint64_t tag[64], page[64]; /* cache of list entries; tag = index + 1 */
 };
 
-enum twin_qstate { Q_EMPTY, Q_WAIT, Q_RUN, Q_FENCE, Q_DONE };
+/* REST: an admin command is done when the buses have answered */
+enum twin_qstate { Q_EMPTY, Q_WAIT, Q_RUN, Q_FENCE, Q_REST, Q_DONE };
 enum twin_exec { X_COPY, X_IN, X_OUT, X_START, X_COUNT };
 
 struct twin_queue {
@@ -57,6 +58,9 @@ struct twin_result { /* how a job ended */
  */
 struct twin_bus {
 	uint64_t in_free, out_free, in, out;
+	/* of the last command of each executor: it has ended, but this access has no answer yet */
+	bool owed[X_COUNT];
+	uint64_t asked[X_COUNT];
 };
 
 /* a column's elements in the host's memory, LINEAR: places in the buffer */
@@ -65,11 +69,12 @@ struct twin_run {
 	bool over; /* the block has more than there are: the port waits behind the last of them */
 };
 
-struct twin_port_in {	    /* stream-in of a column */
+struct twin_port_in { /* stream-in of a column */
 	struct twin_bus *bus;
 	struct twin_run run;
-	uint32_t cost; /* of a block on the bus; LINEAR: of its masks */
-	bool busy, fresh;   /* fresh: before its first block */
+	uint32_t cost;	  /* of a block on the bus; LINEAR: of its masks */
+	bool busy, fresh; /* fresh: its block has not been read, as before the first one */
+	bool silent;	  /* the bus does not answer */
 	uint8_t color;
 	uint16_t age; /* rounds that it has waited */
 	uint32_t block;
@@ -87,14 +92,14 @@ struct twin_port_out { /* stream-out of a column */
 	struct twin_bus *bus;
 	struct twin_run run;
 	uint32_t cost, mask_cost; /* of a block on the bus, out and in */
-	bool busy, fresh;
+	bool busy, fresh, silent;
 	uint8_t color, etype;
 	uint32_t block;
 	uint8_t *data;	 /* [nfeat][kcol] elements */
 	uint8_t *sel;	 /* [nfeat][(kcol + 7) / 8] mask */
 	uint32_t *order; /* selected elements: f * kcol + k; LINEAR: 0, 1, ... */
 	uint32_t n, pos;
-	uint8_t dense; /* features when all elements are selected, else 0 */
+	uint8_t dense;			 /* features when all elements are selected, else 0 */
 	struct twin_chan q[WSE_NCOLORS]; /* south edge port */
 };
 
@@ -143,7 +148,10 @@ void twin_out_begin(struct wse_model *m, struct twin_job *j);
 bool twin_out_run(struct wse_model *m, struct twin_job *j, struct twin_result *r, bool *done);
 void twin_out_take(struct wse_model *m, unsigned int col, const uint32_t *w, uint32_t n);
 void twin_stream_find_waiter(struct wse_model *m, unsigned int exec, struct twin_result *r);
+/* ends the command's ports: with exec's job, whose buses may still owe an answer, or at a reset */
 void twin_ports_reset(struct wse_model *m, unsigned int exec);
+/* after its end: a bus has not answered yet */
+bool twin_stream_held(struct wse_model *m, unsigned int exec);
 bool twin_start_begin(struct wse_model *m, struct twin_job *j, struct twin_result *r);
 bool twin_start_poll(struct wse_model *m, struct twin_job *j, struct twin_result *r);
 void twin_start_find_waiter(struct wse_model *m, struct twin_job *j, struct twin_result *r);

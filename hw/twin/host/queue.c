@@ -216,6 +216,12 @@ static uint16_t delete_queue(struct wse_model *m, const struct wse_sqe *s)
 	return WSE_ST_OK;
 }
 
+/* what ended commands have asked of the buses may still come */
+static bool owed(struct wse_model *m)
+{
+	return twin_stream_held(m, X_IN) || twin_stream_held(m, X_OUT);
+}
+
 static void ctx_reset(struct wse_model *m)
 {
 	unsigned int i;
@@ -312,6 +318,9 @@ static void fetch(struct wse_model *m, struct twin_queue *q)
 	}
 	if (status)
 		refuse(m, q, status, off);
+	else if ((q->sqe.opcode == WSE_OP_CTX_RESET || q->sqe.opcode == WSE_OP_DELETE_QUEUE) &&
+		 owed(m))
+		q->state = Q_REST;
 	else
 		end_command(m, q, WSE_ST_OK, NULL);
 }
@@ -374,7 +383,12 @@ static bool queue_step(struct wse_model *m, struct twin_queue *q)
 	case Q_WAIT:
 		if (m->job[q->exec].active)
 			return false;
-		dispatch(m, q);
+		if (!twin_stream_held(m, q->exec))
+			dispatch(m, q);
+		return true;
+	case Q_REST:
+		if (!owed(m))
+			end_command(m, q, WSE_ST_OK, NULL);
 		return true;
 	case Q_FENCE:
 		return fence_step(m, q);

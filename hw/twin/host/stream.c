@@ -4,6 +4,7 @@
  * wavelets are packed when the port gets to it, a block's results are written when the last of them
  * has arrived.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -295,11 +296,38 @@ static size_t block_bytes(const struct wse_sqe *s)
 	return (2 * n + 1) * 4 + n * 2 + (s->kcol + 7u) / 8 * s->nfeat;
 }
 
+/* the port asks again in each round: a slow bus is no deadlock */
+static void ask_again(struct wse_model *m, struct twin_bus *bus, unsigned int exec, uint64_t at)
+{
+	bus->asked[exec] = at;
+	m->moved = true;
+}
+
+bool twin_stream_held(struct wse_model *m, unsigned int exec)
+{
+	bool any = false;
+	uint64_t word;
+	uint32_t i;
+
+	for (i = 0; i < m->nbus; i++) {
+		struct twin_bus *b = &m->bus[i];
+
+		if (b->owed[exec])
+			b->owed[exec] = m->ops.dma_read(m->host, b->asked[exec] & ~7ull, &word,
+							sizeof(word)) == -EAGAIN;
+		any |= b->owed[exec];
+	}
+	return any;
+}
+
 void twin_ports_reset(struct wse_model *m, unsigned int exec)
 {
 	uint32_t c;
 
 	for (c = 0; c < m->cols; c++) {
+		if (exec == X_IN ? m->in[c].silent : m->out[c].silent)
+			twin_bus_of(m, c)->owed[exec] = true;
+		m->out[c].silent &= exec == X_IN;
 		if (exec == X_IN) {
 			m->in[c] = (struct twin_port_in){.w = m->in[c].w, .room = m->in[c].room};
 		} else {
@@ -354,15 +382,27 @@ void twin_in_begin(struct wse_model *m, struct twin_job *j)
 static void next_block(struct wse_model *m, struct twin_job *j, uint32_t c)
 {
 	struct twin_port_in *p = &m->in[j->sqe.col0 + c];
+	int err = 0;
 
 	while (p->busy && !j->failed && p->pos == p->n && !p->end_due && !p->run.over) {
+		struct twin_run run = p->run;
+
 		if (!p->fresh)
 			p->block++;
-		p->fresh = false;
+		p->fresh = p->silent = false;
 		if (p->block == j->sqe.nline)
 			p->busy = false;
-		else if (load_block(m, j, c, p))
-			j->failed = true;
+		else
+			err = load_block(m, j, c, p);
+		if (err == -EAGAIN) {
+			p->run = run;
+			p->n = p->pos = 0;
+			p->end_due = false;
+			p->fresh = p->silent = true;
+			ask_again(m, p->bus, X_IN, j->bad);
+			return;
+		}
+		j->failed |= err != 0;
 	}
 }
 
@@ -504,18 +544,30 @@ static int close_block(struct wse_model *m, struct twin_job *j, uint32_t c, stru
 static void turn_blocks(struct wse_model *m, struct twin_job *j, uint32_t c)
 {
 	struct twin_port_out *p = &m->out[j->sqe.col0 + c];
+	int err = 0;
 
 	while (p->busy && !j->failed && p->pos == p->n && !p->run.over) {
-		if (!p->fresh) {
-			if (close_block(m, j, c, p))
-				j->failed = true;
-			p->block++;
+		struct twin_run run = p->run;
+
+		if (!p->fresh)
+			err = close_block(m, j, c, p);
+		if (!err) {
+			p->block += !p->fresh;
+			p->fresh = true; /* until the next one is open */
+			p->busy = p->block != j->sqe.nline;
+			run = p->run;
+			err = p->busy ? open_block(m, j, c, p) : 0;
+			p->fresh = err != 0;
 		}
-		p->fresh = false;
-		if (p->block == j->sqe.nline)
-			p->busy = false;
-		else if (!j->failed && open_block(m, j, c, p))
-			j->failed = true;
+		p->silent = err == -EAGAIN;
+		if (p->silent) {
+			p->run = run;
+			if (p->fresh)
+				p->n = p->pos = 0;
+			ask_again(m, p->bus, X_OUT, j->bad);
+			return;
+		}
+		j->failed |= err != 0;
 	}
 }
 
@@ -540,6 +592,7 @@ void twin_out_begin(struct wse_model *m, struct twin_job *j)
 		p->dense = s->flags & (WSE_SQF_MASKED | WSE_SQF_LINEAR) ? 0 : s->nfeat;
 		open_run(&p->run, s, c);
 		p->block = p->n = p->pos = 0;
+		p->silent = false;
 		p->busy = p->fresh = true;
 		j->failed |= !p->data || !p->order || !p->sel;
 	}
@@ -636,11 +689,33 @@ bool twin_out_run(struct wse_model *m, struct twin_job *j, struct twin_result *r
 	return any || !busy;
 }
 
+/* TIMEOUT: the groups whose bus does not answer */
+static uint32_t silent_groups(struct wse_model *m, unsigned int exec, struct twin_result *r)
+{
+	uint32_t g = m->cols / m->nbus, n = 0, c, last = UINT32_MAX;
+
+	for (c = 0; c < m->cols; c++) {
+		if (!(exec == X_IN ? m->in[c].silent : m->out[c].silent) || c / g == last)
+			continue;
+		last = c / g;
+		if (!n++)
+			r->f.col = last * g;
+	}
+	return n;
+}
+
 /* TIMEOUT or DEADLOCK: the lowest column whose port waits */
 void twin_stream_find_waiter(struct wse_model *m, unsigned int exec, struct twin_result *r)
 {
 	const struct wse_sqe *s = &m->job[exec].sqe;
 	uint32_t c;
+
+	r->f.ncores = silent_groups(m, exec, r);
+	if (r->f.ncores) {
+		r->f.row = exec == X_IN ? 0 : m->rows - 1;
+		r->f.cause = WSE_CAUSE_WAIT_PORT; /* for no color */
+		return;
+	}
 
 	for (c = s->col0; c < (uint32_t)s->col0 + s->cols; c++) {
 		if (!(exec == X_IN ? m->in[c].busy : m->out[c].busy) || r->f.ncores++)

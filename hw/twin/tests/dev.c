@@ -16,12 +16,19 @@ static bool bad(struct dev *d, uint64_t iova, size_t len)
 	       (iova < d->fail_to && iova + len > d->fail_from);
 }
 
+static bool silent(struct dev *d, uint64_t iova, size_t len)
+{
+	return iova < d->silent_to && iova + len > d->silent_from;
+}
+
 static int dma_read(void *host, uint64_t iova, void *buf, size_t len)
 {
 	struct dev *d = host;
 
 	if (bad(d, iova, len))
 		return -EFAULT;
+	if (silent(d, iova, len))
+		return -EAGAIN;
 	memcpy(buf, d->mem + iova, len);
 	return 0;
 }
@@ -32,6 +39,8 @@ static int dma_write(void *host, uint64_t iova, const void *buf, size_t len)
 
 	if (bad(d, iova, len))
 		return -EFAULT;
+	if (silent(d, iova, len))
+		return -EAGAIN;
 	memcpy(d->mem + iova, buf, len);
 	return 0;
 }
@@ -41,7 +50,7 @@ static const void *dma_at(void *host, uint64_t iova, size_t len)
 {
 	struct dev *d = host;
 
-	return iova & 64 || bad(d, iova, len) ? NULL : d->mem + iova;
+	return iova & 64 || bad(d, iova, len) || silent(d, iova, len) ? NULL : d->mem + iova;
 }
 
 static void irq(void *host, unsigned int vector)
@@ -88,9 +97,24 @@ int dev_open_cfg(struct dev *d, const char *model, const struct wse_model_cfg *c
 	err = d->ops->create(cfg, &ops, d, &d->m);
 	if (err)
 		return err;
+	dev_enable(d);
+	for (i = 0; i < 100; i++) {
+		if (d->ops->mmio_read(d->m, WSE_REG_STATUS) & WSE_STATUS_RDY_MASK)
+			return 0;
+		d->ops->advance(d->m, 100, NULL);
+	}
+	return -ETIMEDOUT;
+}
+
+void dev_enable(struct dev *d)
+{
+	unsigned int i;
+
+	memset(d->mem + RINGS, 0, WSE_MAX_QUEUES * 0x4000);
 	for (i = 0; i < WSE_MAX_QUEUES; i++) {
 		d->q[i].sq = RINGS + i * 0x4000;
 		d->q[i].cq = RINGS + i * 0x4000 + 0x3000;
+		d->q[i].tail = d->q[i].head = 0;
 		d->q[i].phase = true;
 	}
 	d->ops->mmio_write(d->m, WSE_REG_AQ_SIZE, (DEV_RING - 1) << 16 | (DEV_RING - 1));
@@ -99,12 +123,6 @@ int dev_open_cfg(struct dev *d, const char *model, const struct wse_model_cfg *c
 	d->ops->mmio_write(d->m, WSE_REG_FAULT_LO, FAULTS);
 	d->ops->mmio_write(d->m, WSE_REG_FAULT_SIZE, DEV_FAULTS);
 	d->ops->mmio_write(d->m, WSE_REG_CTRL, WSE_CTRL_EN_MASK);
-	for (i = 0; i < 100; i++) {
-		if (d->ops->mmio_read(d->m, WSE_REG_STATUS) & WSE_STATUS_RDY_MASK)
-			return 0;
-		d->ops->advance(d->m, 100, NULL);
-	}
-	return -ETIMEDOUT;
 }
 
 void dev_close(struct dev *d)

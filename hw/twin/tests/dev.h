@@ -13,10 +13,10 @@
 #include "model.h"
 #include "wse_regs.h"
 
-#define DEV_MEM (64u << 20)
-#define DEV_RING 64u /* entries of every ring */
+#define DEV_MEM	   (64u << 20)
+#define DEV_RING   64u /* entries of every ring */
 #define DEV_FAULTS 16u
-#define DEV_DATA 0x100000u    /* first byte of host memory free for tests */
+#define DEV_DATA   0x100000u /* first byte of host memory free for tests */
 
 struct dev_queue {
 	uint64_t sq, cq;
@@ -30,7 +30,8 @@ struct dev {
 	uint8_t *mem;
 	struct dev_queue q[WSE_MAX_QUEUES];
 	unsigned int irqs[32];
-	uint64_t fail_from, fail_to; /* bus addresses that give errors */
+	uint64_t fail_from, fail_to;	 /* bus addresses that give errors */
+	uint64_t silent_from, silent_to; /* ... that do not answer */
 	uint32_t rows, cols;
 	uint16_t cid;
 };
@@ -42,6 +43,8 @@ int dev_open_seed(struct dev *d, const char *model, uint32_t rows, uint32_t cols
 int dev_open_flags(struct dev *d, const char *model, uint32_t rows, uint32_t cols, uint32_t flags);
 int dev_open(struct dev *d, const char *model, uint32_t rows, uint32_t cols);
 void dev_close(struct dev *d);
+/* sets the admin ring up, anew after a reset, and EN */
+void dev_enable(struct dev *d);
 int dev_create_queue(struct dev *d, unsigned int id);
 uint16_t dev_post(struct dev *d, unsigned int queue,
 		  const struct wse_sqe *s); /* without doorbell; the cid given */

@@ -125,6 +125,8 @@ static void test_status(void)
 		const char *words;
 	} c[] = {
 		{WSE_ST_TIMEOUT, WSE_CAUSE_WAIT_RECV, 5, -ETIME, "ran out of its budget"},
+		{WSE_ST_TIMEOUT, WSE_CAUSE_WAIT_PORT, 0xffffffff, -ETIME,
+		 "the host's memory has not answered the ports from column 2 on"},
 		{WSE_ST_DEADLOCK, WSE_CAUSE_WAIT_L, 0, -EDEADLK,
 		 "core 2,1 waits in its lane engine for a wavelet (color 0)"},
 		{WSE_ST_CORE_FAULT, WSE_CAUSE_LOAD_ACCESS, 0xffffffff, -EFAULT,

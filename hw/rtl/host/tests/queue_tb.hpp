@@ -56,6 +56,7 @@ struct Exec {
 	uint64_t words[16] = {}, until = 0;
 	unsigned status = 0, aborts = 0, abort_status = 0;
 	uint64_t abort_at = 0;
+	uint64_t held = 0;		// streams: takes no command before this cycle
 	int queue = -1;
 };
 
@@ -83,6 +84,7 @@ struct QueueTb : BlockTb<Vwse_queue> {
 	uint16_t next_cid = 1;
 	uint64_t head_moved = 0, idle_at = 0, bell_at = 0;
 	unsigned uncounted[8] = {};		// completions that the counters have not seen yet
+	unsigned hold_percent = 20;
 	unsigned moved_percent = 50, stall = 0, bus_latency = 8, completions = 0, clears = 0,
 		 runs = 0;
 	int move_once = -1;
@@ -108,6 +110,7 @@ struct QueueTb : BlockTb<Vwse_queue> {
 		top.db_valid_i = top.rreq_ready_i = top.rd_valid_i = top.wreq_ready_i =
 			top.wdat_ready_i = 0;
 		top.wrsp_valid_i = top.done_i = top.moved_i = top.closed_i = 0;
+		top.held_i = 0;
 	}
 	void check(bool good, const char *what, unsigned arg = 0)
 	{
@@ -190,6 +193,9 @@ struct QueueTb : BlockTb<Vwse_queue> {
 	{
 		for (const Queue &u : q)
 			if (u.exists && !u.expected.empty())
+				return false;
+		for (const Exec &e : ex)
+			if (now < e.held)
 				return false;
 		return bells.empty() && bad.empty();
 	}
@@ -364,10 +370,12 @@ struct QueueTb : BlockTb<Vwse_queue> {
 				if (x < 3)
 					*iova[x] = rng.u64();
 				if (x == 1) {
+					top.bus1_i = rng.chance(30);
 					top.port1_i = rng.u64();
 					top.nports1_i = rng.u64();
 					top.color1_i = rng.below(24);
 				} else if (x == 2) {
+					top.bus2_i = rng.chance(30);
 					top.port2_i = rng.u64();
 					top.nports2_i = rng.u64();
 					top.color2_i = rng.below(24);
@@ -385,6 +393,9 @@ struct QueueTb : BlockTb<Vwse_queue> {
 			top.done_i = e.state == Exec::Done ? top.done_i | 1 << x
 							   : top.done_i & ~(1 << x);
 			*status[x] = e.state == Exec::Done ? e.status : rng.below(16);
+			if (x == 1 || x == 2)
+				top.held_i = (top.held_i & ~(1 << (x - 1))) |
+					     (now < e.held) << (x - 1);
 		}
 	}
 	static int exec_of(unsigned op)
@@ -408,10 +419,12 @@ struct QueueTb : BlockTb<Vwse_queue> {
 				check(e.state == Exec::Done, "ack of an executor that is not done",
 				      x);
 				e = Exec();
+				if ((x == 1 || x == 2) && rng.chance(hold_percent))
+					e.held = now + 1 + rng.below(60);
 			}
 			if (top.ld_o >> x & 1) {
-				check(e.state == Exec::Idle, "an entry for an executor that works",
-				      x);
+				check(e.state == Exec::Idle && now >= e.held,
+				      "an entry for an executor that works or is held", x);
 				e.words[top.ld_idx_o & 15] = top.ld_word_o;
 			}
 			if (top.abort_o >> x & 1 && e.state == Exec::Running) {
@@ -421,8 +434,9 @@ struct QueueTb : BlockTb<Vwse_queue> {
 			}
 			if (top.go_o >> x & 1)
 				started(x);
-			check(!top.tile_clear_o || e.state != Exec::Running ||
-				      (e.queue == 0 && x == 3),
+			check(!top.tile_clear_o ||
+				      ((e.state != Exec::Running || (e.queue == 0 && x == 3)) &&
+				       now >= e.held),
 			      "reset under a command", x);
 		}
 		clears += top.tile_clear_o;
@@ -564,14 +578,16 @@ struct QueueTb : BlockTb<Vwse_queue> {
 					      f.col == (c.exec == 1 ? top.port1_i : top.port2_i) &&
 					      f.ncores == (c.exec == 1 ? top.nports1_i
 								       : top.nports2_i) &&
-					      f.color ==
-						      (c.exec == 1 ? top.color1_i : top.color2_i),
+					      f.color == (waits_for_bus(c) ? ~0u
+							  : c.exec == 1    ? top.color1_i
+									   : top.color2_i),
 				      "record of a port");
 			else
 				check(f.color == ~0u && !f.cause && !f.ncores,
 				      "record of a DMA error");
 		}
 	}
+	bool waits_for_bus(const Command &c) { return c.exec == 1 ? top.bus1_i : top.bus2_i; }
 	void judge_completion(unsigned i)
 	{
 		const struct wse_cqe *e = (const struct wse_cqe *)wr.data;

@@ -16,6 +16,7 @@ namespace {
 
 constexpr unsigned Rows = 3, Cols = 5, Queues = 3;	// as in blocks.mk, HOSTFP is 1, GROUP 5
 constexpr unsigned NCnt = WSE_CNT_COUNT;
+constexpr unsigned Rest = 16384;	// cycles that a reset gives the bus
 
 // registers that the host writes and the device sees
 const uint16_t Plain[] = {WSE_REG_AQ_SIZE,  WSE_REG_ASQ_LO,	WSE_REG_ASQ_HI,
@@ -44,6 +45,7 @@ struct Bench : BlockTb<Vwse_bar> {
 	bool en = false, was_reset = false;
 	unsigned in_reset = 0;		// cycles since a reset began; 0: none
 	unsigned since_quiet = 0;
+	bool owed = false;		// the bus did not rest in the reset
 	uint64_t clock = 0, cnt[NCnt] = {};
 	Pair latch[NCnt + 1] = {};	// the last is the cycle counter
 	uint64_t queue_cnt[8] = {};
@@ -313,18 +315,23 @@ struct Bench : BlockTb<Vwse_bar> {
 		// reset: held until the bus is quiet, then for 16 cycles; the write that asked for
 		// it is answered afterwards
 		if (in_reset) {
-			check(since_quiet > 16 || (!top.dev_rst_no && top.flush_o),
+			check(since_quiet > 16 || in_reset > Rest ||
+				      (!top.dev_rst_no && top.flush_o),
 			      "reset too short");
 			check(!top.en_o, "EN in a reset");
 			if (top.dev_rst_no) {
+				owed = !since_quiet;
 				in_reset = 0;
 				clock = top.cycle_o;
 				check(clock <= 1, "the cycle counter after a reset");
 			} else {
-				check(since_quiet < 40, "reset without end");
+				check(since_quiet < 40 && in_reset < Rest + 40,
+				      "reset without end");
 			}
 		} else {
-			check(top.dev_rst_no && !top.flush_o, "reset without reason");
+			owed = owed && !top.quiet_i;
+			check(top.dev_rst_no && top.flush_o == owed, "reset without reason");
+			check(!owed || !top.en_o, "EN before the bus rests");
 		}
 		// writes
 		if (took_w) {
@@ -407,7 +414,7 @@ struct Bench : BlockTb<Vwse_bar> {
 	{
 		if (in_reset || was_reset)
 			return;
-		check(top.en_o == en && top.aq_size_o == reg[WSE_REG_AQ_SIZE / 4] &&
+		check(top.en_o == (en && !owed) && top.aq_size_o == reg[WSE_REG_AQ_SIZE / 4] &&
 			      top.asq_o == (reg[WSE_REG_ASQ_LO / 4] |
 					    uint64_t(reg[WSE_REG_ASQ_HI / 4]) << 32) &&
 			      top.acq_o == (reg[WSE_REG_ACQ_LO / 4] |
@@ -649,6 +656,36 @@ void test_reset(Tap &tap, uint64_t seed)
 		"CTRL.RST, EN 1 -> 0: the bus comes to rest, all is reset, then the write is answered");
 }
 
+// The bus never answers: the reset ends, and EN counts when the bus rests.
+void test_silent_bus(Tap &tap, uint64_t seed)
+{
+	Bench tb(seed);
+	unsigned resets;
+	bool good = true;
+
+	tb.finish();
+	resets = tb.resets;
+	tb.quiet_percent = 0;
+	tb.start({true, WSE_REG_CTRL, WSE_CTRL_RST_MASK});
+	tb.steps(Rest - 1);
+	good &= tb.w_busy;
+	tb.steps(60);
+	good &= !tb.w_busy && tb.top.dev_rst_no && tb.top.flush_o;
+	tb.write(WSE_REG_ASQ_LO, 0x5000);
+	tb.write(WSE_REG_CTRL, WSE_CTRL_EN_MASK);
+	tb.steps(100);
+	good &= tb.read(WSE_REG_CTRL) == 1 && !tb.top.en_o && tb.top.flush_o;
+	// again, while the bus still owes answers
+	tb.start({true, WSE_REG_CTRL, WSE_CTRL_RST_MASK});
+	tb.steps(Rest + 60);
+	good &= !tb.w_busy && tb.read(WSE_REG_CTRL) == 0;
+	tb.write(WSE_REG_CTRL, WSE_CTRL_EN_MASK);
+	tb.quiet_percent = 100;
+	tb.steps(3);
+	good &= tb.top.en_o && !tb.top.flush_o && tb.resets == resets + 2;
+	tb.verdict(tap, good, "a bus that does not answer: a reset ends, EN waits for the bus");
+}
+
 // A master that asks for the next word before it takes the last one.
 void test_pipelined(Tap &tap, uint64_t seed)
 {
@@ -731,6 +768,7 @@ int main(int argc, char **argv)
 	test_counters(tap, seed);
 	test_irq(tap, seed);
 	test_reset(tap, seed);
+	test_silent_bus(tap, seed);
 	test_pipelined(tap, seed);
 	test_random(tap, seed);
 	return tap.plan();
