@@ -2,7 +2,8 @@
 /*
  * Which vector extensions of the processor may be used, as glibc sees it: a user, or a test, can
  * take some away with GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F,-AVX2. All code behind these gives
- * the same bits. Processors that are not x86-64 have none of them.
+ * the same bits. Processors that are not x86-64 have none of them. AVX2 is meant with FMA, as all
+ * processors of Intel and AMD have it.
  */
 #ifndef WSE_MODEL_CPU_H
 #define WSE_MODEL_CPU_H
@@ -26,12 +27,7 @@ static inline bool wse_cpu_active(unsigned int index)
 
 static inline bool wse_cpu_avx2(void)
 {
-	return WSE_CPU_ACTIVE(AVX2);
-}
-
-static inline bool wse_cpu_fma(void)
-{
-	return WSE_CPU_ACTIVE(FMA);
+	return WSE_CPU_ACTIVE(AVX2) && WSE_CPU_ACTIVE(FMA);
 }
 
 static inline bool wse_cpu_avx512(void)

@@ -31,7 +31,7 @@ struct wse_model {
 	struct wse_host_ops ops;
 	void *host;
 	const struct twin_fast *fast; /* NULL: the exact machine alone */
-	struct twin_kernels *k; /* fast/'s, of this processor */
+	const struct twin_kernels *k; /* fast/'s, of this processor */
 	uint32_t rows, cols, ncores;
 	struct twin_core *core;
 	uint8_t *sram;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the exact machine knows of the ways that save time: one table. Each part of the mesh has a
- * pointer to it; where that is NULL (WSE_MODEL_EXACT, or a build without fast/ and jit/) the exact
- * machine does everything itself.
+ * pointer to it; where that is NULL (WSE_MODEL_EXACT, a host without AVX2, or a build without fast/
+ * and jit/) the exact machine does everything itself.
  *
  * A cache lives in fast/ or jit/ and ends through memory_written, dsr_written and hold, and through
  * twin_mesh.routes, which counts what was written to routes.
@@ -129,7 +129,7 @@ struct twin_fast {
 				    uint32_t nk, unsigned int nb);
 };
 
-/* the table of this build; NULL: it has no fast/ and jit/ */
+/* the table; NULL: the build has no fast/ and jit/, or the host no AVX2 with FMA */
 const struct twin_fast *twin_fast_find(void);
 
 #endif /* TWIN_EXACT_FAST_H */

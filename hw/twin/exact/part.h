@@ -25,8 +25,7 @@ struct twin_mesh {
 	const uint8_t *code; /* of translated blocks; the way into them is its beginning */
 	struct twin_races *races;
 	struct twin_events *events; /* NULL: none are asked for */
-	bool avx2;    /* the processor has it: vector operations in place */
-	bool quick;   /* quick.c may run: avx2, no race check and no shuffle */
+	bool quick;   /* quick.c may run: no race check and no shuffle */
 	struct twin_ways ways; /* the counters, but for generated */
 	const struct twin_fast *fast; /* as the model's */
 	const uint64_t *generated; /* jit/'s counter of that way; NULL: there is none */

@@ -124,8 +124,7 @@ const struct twin_f32_copy *twin_f32_rows(struct twin_core *c, const struct twin
 	return w;
 }
 
-const struct twin_f32_copy *twin_f32_cols(struct twin_core *c, const struct twin_kernels *k,
-					  const struct twin_opnd *x)
+const struct twin_f32_copy *twin_f32_cols(struct twin_core *c, const struct twin_opnd *x)
 {
 	struct twin_f32_copy *w = &c->f32_copy[1];
 	size_t rows = (x->len1 + TWIN_PANEL - 1) & ~(TWIN_PANEL - 1);
@@ -135,7 +134,7 @@ const struct twin_f32_copy *twin_f32_cols(struct twin_core *c, const struct twin
 	take(c, w, x);
 	if (!reserve(w, x->len * rows))
 		return NULL;
-	k->to_cols(w->v, c->sram + x->base, x->stride1, x->len, x->len1);
+	twin_to_cols(w->v, c->sram + x->base, x->stride1, x->len, x->len1);
 	filled(c, w, w->v);
 	return w;
 }

@@ -11,8 +11,7 @@
  */
 const struct twin_f32_copy *twin_f32_rows(struct twin_core *c, const struct twin_kernels *k,
 					  const struct twin_opnd *x);
-const struct twin_f32_copy *twin_f32_cols(struct twin_core *c, const struct twin_kernels *k,
-					  const struct twin_opnd *x);
+const struct twin_f32_copy *twin_f32_cols(struct twin_core *c, const struct twin_opnd *x);
 /* SRAM bytes were written */
 void twin_f32_changed(struct twin_core *c, uint32_t off, uint32_t len);
 void twin_f32_free(struct twin_core *c);

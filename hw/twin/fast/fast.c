@@ -11,8 +11,7 @@
 
 static int create_part(struct twin_mesh *p)
 {
-	p->avx2 = wse_cpu_avx2();
-	p->quick = p->avx2 && !p->shuffle && !p->races;
+	p->quick = !p->shuffle && !p->races;
 	if (twin_prepared_create(p) || twin_quick_create(p))
 		return -1;
 	twin_translator_create(p);
@@ -23,12 +22,10 @@ static int create(struct wse_model *m)
 {
 	uint32_t most = twin_f32_most(m->ncores), i;
 
-	/* read for each sum: no line of it may be one that the thread of another device writes */
-	m->k = aligned_alloc(64, (sizeof(*m->k) + 63) & ~63ul);
+	m->k = twin_kernels_get(0);
 	m->block = calloc((size_t)m->ncores * TWIN_NWORDS, sizeof(*m->block));
-	if (!m->k || !m->block)
+	if (!m->block)
 		return -1;
-	twin_kernels_get(0, m->k);
 	for (i = 0; i < m->ncores; i++) {
 		m->core[i].block = m->block + (size_t)i * TWIN_NWORDS;
 		m->core[i].f32_most = most;
@@ -52,12 +49,6 @@ static void destroy(struct wse_model *m)
 	for (i = 0; m->core && i < m->ncores; i++)
 		twin_f32_free(&m->core[i]);
 	free(m->block);
-	free(m->k);
-}
-
-static bool run_vector(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e)
-{
-	return m->avx2 ? twin_run_vector_in_place(m, c, e) : twin_run_vector(m, c, e);
 }
 
 static void memory_written(struct twin_core *c, uint32_t off, uint32_t len, uint32_t made)
@@ -86,7 +77,7 @@ const struct twin_fast *twin_fast_find(void)
 		.destroy = destroy,
 		.issue = twin_prepared_issue,
 		.check = twin_prepared_check,
-		.run_vector = run_vector,
+		.run_vector = twin_run_vector_in_place,
 		.enter_block = twin_enter_block,
 		.memory_written = memory_written,
 		.dsr_written = dsr_written,
@@ -96,5 +87,5 @@ const struct twin_fast *twin_fast_find(void)
 		.values = values,
 	};
 
-	return &fast;
+	return wse_cpu_avx2() ? &fast : NULL;
 }

@@ -8,7 +8,6 @@
  */
 #include <string.h>
 
-#include "cpu.h"
 #include "pair.h"
 #include "rnd.h"
 
@@ -207,8 +206,7 @@ int main(void)
 	went(&p.ways, kept, 4 * PROGRAMS);
 	went(&p.ways, f32_rows, PROGRAMS);
 	went(&p.ways, f32_cols, PROGRAMS);
-	if (wse_cpu_fma() && wse_cpu_avx2())
-		went(&p.ways, fused, PROGRAMS);
+	went(&p.ways, fused, PROGRAMS);
 	went(&p.ways, resumed, PROGRAMS);
 	return tap_end();
 }

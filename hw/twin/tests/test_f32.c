@@ -18,7 +18,7 @@
 #define END  (AT + (int32_t)(ROWS - 1) * STEP + (int32_t)LEN * 2)
 
 static struct rig r;
-static struct twin_kernels kernels;
+static const struct twin_kernels *kernels;
 static const struct twin_opnd operand = {
 	.kind = WSE_KIND_MEM, .len = LEN, .len1 = ROWS, .stride = 2, .stride1 = STEP, .base = AT};
 /* the same rows from the last to the first */
@@ -45,9 +45,9 @@ static bool copies_fit(const struct twin_opnd *o)
 	const float *rows, *cols;
 	uint32_t k, t, bad = 0;
 
-	twin_f32_rows(c, &kernels, o);
-	by_rows = twin_f32_rows(c, &kernels, o);
-	by_cols = twin_f32_cols(c, &kernels, o);
+	twin_f32_rows(c, kernels, o);
+	by_rows = twin_f32_rows(c, kernels, o);
+	by_cols = twin_f32_cols(c, o);
 	if (!by_rows || !by_cols || !by_rows->copy)
 		return false;
 	rows = by_rows->copy;
@@ -146,8 +146,8 @@ static void test_code_beside(void)
 	o.base = (CODE_AT & ~0xff) + 0x40;
 	o.len1 = 1;
 	by_scalar(4, 0x800);
-	twin_f32_rows(&r.m->core[0], &kernels, &o);
-	ok(twin_f32_rows(&r.m->core[0], &kernels, &o) != NULL, "a copy of a page that holds code");
+	twin_f32_rows(&r.m->core[0], kernels, &o);
+	ok(twin_f32_rows(&r.m->core[0], kernels, &o) != NULL, "a copy of a page that holds code");
 	by_scalar(4, 0x900);
 	ok(r.m->core[0].f32_copy[0].full, "new code beside it leaves it");
 	by_scalar(4, (uint32_t)o.base + 44);
@@ -158,7 +158,12 @@ int main(void)
 {
 	uint32_t i;
 
-	if (!ok(rig_open(&r, 0) && twin_kernels_get(0, &kernels), "a core"))
+	kernels = twin_kernels_get(0);
+	if (!kernels) {
+		ok(true, "copies # SKIP no AVX2");
+		return tap_end();
+	}
+	if (!ok(rig_open(&r, 0), "a core"))
 		return tap_end();
 	for (i = 0; i < CODE_AT; i += 2)
 		memcpy(r.m->core[0].sram + i, (uint16_t[]){(uint16_t)(i * 40503u)}, 2);

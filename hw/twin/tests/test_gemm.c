@@ -11,7 +11,6 @@
 #include "twin/exact/fp.h"
 #include "twin/func.h"
 #include "check.h"
-#include "cpu.h"
 #include "ways.h"
 
 static uint32_t threads = 1;
@@ -155,10 +154,8 @@ static void test_ways(void)
 	went(&ways, in_place, 200);
 	went(&ways, resumed, 50);
 	went(&ways, known, 500);
-	if (wse_cpu_fma() && wse_cpu_avx2())
-		went(&ways, fused, 100);
-	if (wse_cpu_avx2())
-		went(&ways, quick, 30);
+	went(&ways, fused, 100);
+	went(&ways, quick, 30);
 	went_none(&none);
 }
 

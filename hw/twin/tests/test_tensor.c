@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "check.h"
-#include "cpu.h"
 #include "dev.h"
 #include "prog.h"
 #include "rig.h"
@@ -521,11 +520,9 @@ int main(void)
 	ways_add(&none, exact.m);
 	went(&ways, known, 1000);
 	went(&ways, runs, 100);
-	if (wse_cpu_avx2()) {
-		went(&ways, quick, 500);
-		went(&ways, grouped, 20);
-		went(&ways, reduced, 40);
-	}
+	went(&ways, quick, 500);
+	went(&ways, grouped, 20);
+	went(&ways, reduced, 40);
 	went_none(&none);
 	fast.ops->destroy(fast.m);
 	exact.ops->destroy(exact.m);

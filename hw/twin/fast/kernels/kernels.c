@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The kernels for any x86-64, what all have in common, and the choice among them. */
+/* What the kernels of all vector widths have in common, and the choice among them. */
 #include <immintrin.h>
 #include <string.h>
 
@@ -7,61 +7,7 @@
 #include "twin/exact/fp.h"
 #include "twin/fast/kernels/kernels.h"
 
-#define W		       4
-#define NAME(x)		       x##_any
-#define CELLS		       8
-#define TWO		       1
-#define PAIR		       0
-#define WIDEN(p)	       ((V)words4(p))
-#define ORDER4(to, a, b, c, d) order4(to, a, b, c, d)
-#define SPLAT(x)	       ((V)_mm_set1_ps(x))
-#define FUSED(a, b, c)	       ((a) * (b) + (c)) /* never: these do not ask for FMA */
-
-static inline __m128i words4(const void *bf16)
-{
-	return _mm_unpacklo_epi16(_mm_setzero_si128(), _mm_loadl_epi64(bf16));
-}
-
-static inline void order4(uint32_t *to, const float *a, const float *b, const float *c,
-			  const float *d)
-{
-	__m128 r0 = _mm_loadu_ps(a), r1 = _mm_loadu_ps(b);
-	__m128 r2 = _mm_loadu_ps(c), r3 = _mm_loadu_ps(d);
-	float *f = (float *)(void *)to;
-
-	_MM_TRANSPOSE4_PS(r0, r1, r2, r3);
-	_mm_storeu_ps(f, r0);
-	_mm_storeu_ps(f + 4, r1);
-	_mm_storeu_ps(f + 8, r2);
-	_mm_storeu_ps(f + 12, r3);
-}
-
-#include "twin/fast/kernels/kernels_impl.h"
-
-static float lane_tree(const float *p)
-{
-	return ((p[0] + p[1]) + (p[2] + p[3])) + ((p[4] + p[5]) + (p[6] + p[7]));
-}
-
-static void dot(const uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t tokens,
-		const uint32_t *w, uint32_t n, uint32_t *out)
-{
-	uint32_t i, t, l;
-
-	for (i = 0; i < n; i++) {
-		const uint8_t *xk = x + (int32_t)(w[i] & 0x3fff) * stride;
-		const uint32_t *a = acc + (w[i] >> 14 & 3) * tokens;
-		float p[8] = {0};
-		uint16_t h[8];
-
-		for (t = 0; t < tokens; t += 8) {
-			memcpy(h, xk + t * 2, sizeof(h));
-			for (l = 0; l < 8; l++)
-				p[l] = p[l] + twin_f(a[t + l]) * twin_f((uint32_t)h[l] << 16);
-		}
-		out[i] = twin_canon(twin_u(lane_tree(p)));
-	}
-}
+#pragma GCC target("avx2,fma")
 
 /* eight rows of eight bf16 to eight columns of eight binary32 */
 static void to_cols8(float *c, const uint8_t *x, int32_t stride)
@@ -92,7 +38,7 @@ static void to_cols8(float *c, const uint8_t *x, int32_t stride)
 	}
 }
 
-static void to_cols(float *c, const uint8_t *x, int32_t stride, uint32_t tokens, uint32_t rows)
+void twin_to_cols(float *c, const uint8_t *x, int32_t stride, uint32_t tokens, uint32_t rows)
 {
 	uint32_t k, t;
 	uint16_t h;
@@ -116,8 +62,7 @@ static void to_cols(float *c, const uint8_t *x, int32_t stride, uint32_t tokens,
 
 /* ---- ranges and values ---- */
 
-__attribute__((target_clones("avx2", "default"))) static void add_row(struct twin_ends *ends,
-								      const int16_t *x, uint32_t n)
+static void add_row(struct twin_ends *ends, const int16_t *x, uint32_t n)
 {
 	int16_t last = ends->last, least = ends->least;
 	uint32_t i;
@@ -145,8 +90,7 @@ struct twin_range twin_range_of(const void *x, int32_t stride, uint32_t tokens, 
 	return twin_range_between(ends);
 }
 
-__attribute__((target_clones("avx2", "default"))) static struct twin_range
-range_of_sums(const uint32_t *v, uint32_t n)
+struct twin_range twin_range_of_sums(const uint32_t *v, uint32_t n)
 {
 	int32_t last = 0, least = 0;
 	uint32_t low = 0, i;
@@ -209,37 +153,13 @@ struct twin_range twin_values(float *v, const uint16_t *const *row, uint32_t nk,
 	return twin_range_between(ends);
 }
 
-const struct twin_kernels twin_kernels_any = {
-	.add = add_any,
-	.axpy = axpy_any,
-	.axpy_dense = axpy_dense_any,
-	.axpy_rows = axpy_rows_any,
-	.axpy_two = axpy_two_any,
-	.dot = dot,
-	.dot_cols = dot_cols_any,
-	.values = twin_values,
-	.range_of_sums = range_of_sums,
-	.to_rows = to_rows_any,
-	.to_cols = to_cols,
-};
-
-bool twin_kernels_get(unsigned int which, struct twin_kernels *k)
+const struct twin_kernels *twin_kernels_get(unsigned int which)
 {
-	bool avx2 = wse_cpu_avx2(), avx512 = wse_cpu_avx512();
+	bool avx512 = wse_cpu_avx512();
 
 	if (!which)
-		which = avx512 ? 3 : avx2 ? 2 : 1;
-	if ((which == 3 && !avx512) || (which == 2 && !avx2) || which > 3)
-		return false;
-	*k = which == 3 ? twin_kernels_avx512 : which == 2 ? twin_kernels_avx2 : twin_kernels_any;
-	k->fma = which > 1 && wse_cpu_fma();
-	if (!k->dot)
-		k->dot = twin_kernels_avx2.dot;
-	if (!k->values)
-		k->values = twin_values;
-	if (!k->range_of_sums)
-		k->range_of_sums = range_of_sums;
-	if (!k->to_cols)
-		k->to_cols = to_cols;
-	return true;
+		which = avx512 ? 2 : 1;
+	if (which == 2)
+		return avx512 ? &twin_kernels_avx512 : NULL;
+	return wse_cpu_avx2() ? &twin_kernels_avx2 : NULL;
 }

@@ -18,7 +18,6 @@
  * columns, c[(k + 15) / 16][tokens][16]: a token's values of neighbouring k side by side.
  */
 struct twin_kernels {
-	bool fma; /* they may be asked for fused sums */
 	/* v = a + b, n sums; v may be one of them */
 	void (*add)(uint32_t *v, const uint32_t *a, const uint32_t *b, uint32_t n);
 	/* acc[f] += value * x[k] for n wavelets in order */
@@ -32,9 +31,6 @@ struct twin_kernels {
 	/* the same values into the sums of two cores */
 	void (*axpy_two)(uint32_t *const acc[2], const float *const r[2], uint32_t tokens,
 			 unsigned int nb, const float *v, uint32_t nk, bool fused);
-	/* out[i] = lane tree of acc[f] * x[k] for wavelet i */
-	void (*dot)(const uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t tokens,
-		    const uint32_t *w, uint32_t n, uint32_t *out);
 	/* out[nk][nb] of rows k ... k + nk - 1 */
 	void (*dot_cols)(const uint32_t *acc, const float *c, uint32_t k, uint32_t tokens,
 			 unsigned int nb, uint32_t nk, uint32_t *out, bool fused);
@@ -43,10 +39,15 @@ struct twin_kernels {
 				    unsigned int nb);
 	/* of n binary32 that may not be bf16: then they count as too large */
 	struct twin_range (*range_of_sums)(const uint32_t *v, uint32_t n);
-	/* the copies, of rows rows */
+	/* the copy by rows, of rows rows */
 	void (*to_rows)(float *r, const uint8_t *x, int32_t stride, uint32_t tokens, uint32_t rows);
-	void (*to_cols)(float *c, const uint8_t *x, int32_t stride, uint32_t tokens, uint32_t rows);
 };
+
+/* the copy by columns */
+void twin_to_cols(float *c, const uint8_t *x, int32_t stride, uint32_t tokens, uint32_t rows);
+/* out[i] = lane tree of acc[f] * x[k] for wavelet i */
+void twin_dot(const uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t tokens,
+	      const uint32_t *w, uint32_t n, uint32_t *out);
 
 /* of what lies in either */
 static inline struct twin_range twin_range_join(struct twin_range a, struct twin_range b)
@@ -85,13 +86,13 @@ static inline struct twin_range twin_range_between(struct twin_ends e)
 /* of bf16 in rows rows, tokens in each, stride bytes apart */
 struct twin_range twin_range_of(const void *x, int32_t stride, uint32_t tokens, uint32_t rows);
 
-/* twin_kernels.values for any processor */
+/* twin_kernels.values and .range_of_sums with AVX2 */
 struct twin_range twin_values(float *v, const uint16_t *const *row, uint32_t nk, unsigned int nb);
+struct twin_range twin_range_of_sums(const uint32_t *v, uint32_t n);
 
-/* which: 0 the best that this processor has, 1 no vector extension, 2 AVX2, 3 AVX-512; false: it
- * has not */
-bool twin_kernels_get(unsigned int which, struct twin_kernels *k);
+/* which: 0 the best that this processor has, 1 AVX2, 2 AVX-512; NULL: it has not */
+const struct twin_kernels *twin_kernels_get(unsigned int which);
 
-extern const struct twin_kernels twin_kernels_any, twin_kernels_avx2, twin_kernels_avx512;
+extern const struct twin_kernels twin_kernels_avx2, twin_kernels_avx512;
 
 #endif /* TWIN_FAST_KERNELS_KERNELS_H */

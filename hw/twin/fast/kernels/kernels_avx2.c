@@ -36,8 +36,8 @@ static inline __m256 lanes(const float *acc, const uint8_t *x, int32_t stride, u
 }
 
 /* four wavelets share the lane tree: a horizontal addition is one of its levels */
-static void dot(const uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t tokens,
-		const uint32_t *w, uint32_t n, uint32_t *out)
+void twin_dot(const uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t tokens,
+	      const uint32_t *w, uint32_t n, uint32_t *out)
 {
 	const float *a = (const float *)(const void *)acc;
 	uint32_t i, j, last[4], r[4];
@@ -72,7 +72,8 @@ const struct twin_kernels twin_kernels_avx2 = {
 	.axpy_dense = axpy_dense_avx2,
 	.axpy_rows = axpy_rows_avx2,
 	.axpy_two = axpy_two_avx2,
-	.dot = dot,
 	.dot_cols = dot_cols_avx2,
+	.values = twin_values,
+	.range_of_sums = twin_range_of_sums,
 	.to_rows = to_rows_avx2,
 };

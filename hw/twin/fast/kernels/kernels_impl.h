@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stream AXPY and stream DOT, included once for each vector width W (floats; 4, 8 or 16) with
+ * Stream AXPY and stream DOT, included once for each vector width W (floats; 8 or 16) with
  * NAME(x) a name of its own, and
  *
  *   CELLS	vectors of sums that AXPY holds in registers
@@ -10,7 +10,7 @@
  *	WIDEN(p)	W bf16 at p as binary32
  *	ORDER4(to, a, b, c, d)	vectors at a ... d to memory: a[0] b[0] c[0] d[0] a[1] ...
  *	SPLAT(x)	x in every element
- *	CANON(s)	s, its NaNs canonical; if there is a better way than the one here
+ *	CANON(s)	s, its NaNs canonical
  *	FUSED(a, b, c)	a * b + c, rounded once; asked for only where the products need no
  *		rounding (kernels.h)
  *
@@ -19,19 +19,10 @@
  * NaN it stays one, so it is made canonical at the end.
  */
 typedef float NAME(vec) __attribute__((vector_size(4 * W), aligned(4), may_alias));
-typedef uint32_t NAME(bits) __attribute__((vector_size(4 * W), aligned(4), may_alias));
-typedef uint16_t NAME(half) __attribute__((vector_size(2 * W), aligned(2), may_alias));
 
 #define V	 NAME(vec)
-#define B	 NAME(bits)
-#define H	 NAME(half)
 #define LOAD(p)	 (*(const V *)(const void *)(p))
 #define STORE(p) (*(V *)(void *)(p))
-#ifndef CANON
-/* NaN becomes canonical */
-#define CANON(s)                                                                         \
-	((V)(((B)(s) & (B)((s) == (s))) | (B)(((B)((s) != (s))) & (TWIN_NAN + (B){0}))))
-#endif
 #define INLINE static inline __attribute__((always_inline))
 
 /* ---- AXPY ---- */
@@ -341,8 +332,6 @@ static void NAME(dot_cols)(const uint32_t *acc, const float *c, uint32_t k, uint
 }
 
 #undef V
-#undef B
-#undef H
 #undef LOAD
 #undef STORE
 #undef CANON

@@ -76,7 +76,7 @@ static void axpy_ks(const struct twin_kernels *k, struct node *x, const struct t
 	uint32_t *acc = &x->c->acc[x->e->o[OPND_DST].base], nb = x->e->nfeat, t = x->e->tokens;
 	uint32_t row = at >> x->fab->shift;
 	const float *v = x->fab->v + (at - x->fab->at);
-	bool fused = k->fma && w && twin_products_exact(w->range, x->fab->range);
+	bool fused = w && twin_products_exact(w->range, x->fab->range);
 	struct twin_ways *ways = &x->c->mesh->ways;
 
 	ways->fused += fused;
@@ -93,12 +93,11 @@ static void dot_ks(const struct twin_kernels *k, struct node *x, uint32_t at, ui
 {
 	const struct twin_opnd *s = &x->e->o[OPND_SRC2];
 	uint32_t *acc = &x->c->acc[x->e->o[OPND_DST].base], nb = x->e->nfeat, t = x->e->tokens;
-	const struct twin_f32_copy *wide = twin_f32_cols(x->c, k, s);
+	const struct twin_f32_copy *wide = twin_f32_cols(x->c, s);
 	uint32_t w[64], n;
 
 	if (wide) {
-		bool fused =
-			k->fma && twin_products_exact(wide->range, k->range_of_sums(acc, nb * t));
+		bool fused = twin_products_exact(wide->range, k->range_of_sums(acc, nb * t));
 
 		x->c->mesh->ways.f32_cols++;
 		x->c->mesh->ways.fused += fused;
@@ -108,7 +107,7 @@ static void dot_ks(const struct twin_kernels *k, struct node *x, uint32_t at, ui
 	for (nk *= nb; nk; nk -= n, at += n, out += n) {
 		n = nk < 64 ? nk : 64;
 		words_of(x->fab, at, n, w);
-		k->dot(acc, x->c->sram + s->base, s->stride1, t, w, n, out);
+		twin_dot(acc, x->c->sram + s->base, s->stride1, t, w, n, out);
 	}
 }
 
@@ -132,7 +131,7 @@ INLINE void run_dense(const struct twin_kernels *k, struct node *x, uint32_t n, 
 			n = n < nb - in ? n : nb - in;
 			words_of(x->fab, at, n, w);
 			if (out)
-				k->dot(acc, x->c->sram + s->base, s->stride1, t, w, n, out);
+				twin_dot(acc, x->c->sram + s->base, s->stride1, t, w, n, out);
 			else
 				k->axpy(acc, x->c->sram + s->base, s->stride1, t, w, n);
 		}
@@ -165,7 +164,7 @@ INLINE void run_lanes(struct twin_mesh *m, struct scratch *r, const struct flow 
 	if (in->dense)
 		run_dense(r->k, x, n, v);
 	else if (v)
-		r->k->dot(acc, rows, s->stride1, x->e->tokens, in->w, good, v);
+		twin_dot(acc, rows, s->stride1, x->e->tokens, in->w, good, v);
 	else
 		r->k->axpy(acc, rows, s->stride1, x->e->tokens, in->w, good);
 	if (v) {
@@ -202,8 +201,7 @@ static void run_two(const struct twin_kernels *k, struct node *x, struct node *y
 		uint32_t *const acc[2] = {&x->c->acc[x->e->o[OPND_DST].base],
 					  &y->c->acc[y->e->o[OPND_DST].base]};
 		const float *const rows[2] = {wx->copy + row * t, wy->copy + row * t};
-		bool fused = k->fma &&
-			     twin_products_exact(twin_range_join(wx->range, wy->range), in->range);
+		bool fused = twin_products_exact(twin_range_join(wx->range, wy->range), in->range);
 
 		x->c->mesh->ways.pairs++;
 		x->c->mesh->ways.f32_rows += 2;
