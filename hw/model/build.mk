@@ -12,7 +12,7 @@ $(eval $(call c_program,hw/model/tests/test_model,$(addprefix hw/,model/tests/te
 $(eval $(call c_program,hw/model/tests/test_units,$(addprefix hw/,model/tests/test_units.c \
 	twin/tests/dev.c),$(MODEL_LIBS),$(MODEL_LINK)))
 
-$(eval $(call c_test,hw/model/tests/test_lines,hw/model/lines.c))
+$(eval $(call c_test,hw/model/tests/test_lines,hw/model/lines.c hw/model/elf32.c))
 $(B)/hw/model/tests/test_lines $(B)/asan/hw/model/tests/test_lines: | $(B)/firmware/train.elf
 
 $(eval $(call c_test,hw/model/tests/test_print,hw/model/print.c hw/model/elf32.c))

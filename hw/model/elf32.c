@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "elf32.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,31 +76,92 @@ static int check_header(const uint8_t *f, size_t size, Elf32_Ehdr *h, char *why,
 	return 0;
 }
 
-static uint32_t find_symbol(const uint8_t *f, size_t size, const Elf32_Ehdr *h, const char *name)
+/* ---- sections and symbols ---- */
+
+/* where the table of sections is; NULL: nowhere, or it leads out of the file */
+static const uint8_t *section_table(const uint8_t *f, size_t size, Elf32_Ehdr *h)
 {
-	Elf32_Shdr sym, str;
+	memset(h, 0, sizeof(*h));
+	if (size >= sizeof(*h))
+		memcpy(h, f, sizeof(*h));
+	if (memcmp(h->e_ident, ELFMAG, SELFMAG) || h->e_ident[EI_CLASS] != ELFCLASS32 ||
+	    h->e_ident[EI_DATA] != ELFDATA2LSB || h->e_shentsize != sizeof(Elf32_Shdr))
+		h->e_shnum = 0;
+	return inside(size, h->e_shoff, (uint64_t)h->e_shnum * sizeof(Elf32_Shdr)) ? f + h->e_shoff
+										   : NULL;
+}
 
-	if (h->e_shentsize != sizeof(sym) ||
-	    !inside(size, h->e_shoff, (uint64_t)h->e_shnum * sizeof(sym)))
-		return 0;
-	for (unsigned int i = 0; i < h->e_shnum; i++) {
-		memcpy(&sym, f + h->e_shoff + i * sizeof(sym), sizeof(sym));
-		if (sym.sh_type != SHT_SYMTAB || sym.sh_link >= h->e_shnum)
-			continue;
-		memcpy(&str, f + h->e_shoff + sym.sh_link * sizeof(str), sizeof(str));
-		if (!inside(size, sym.sh_offset, sym.sh_size) ||
-		    !inside(size, str.sh_offset, str.sh_size))
-			continue;
-		for (uint32_t at = 0; at + sizeof(Elf32_Sym) <= sym.sh_size;
-		     at += sizeof(Elf32_Sym)) {
-			Elf32_Sym s;
-			const char *p;
+int elf32_sections(const void *file, size_t size)
+{
+	Elf32_Ehdr h;
 
-			memcpy(&s, f + sym.sh_offset + at, sizeof(s));
-			p = (const char *)f + str.sh_offset + s.st_name;
-			if (s.st_shndx != SHN_UNDEF && s.st_name < str.sh_size &&
-			    strlen(name) < str.sh_size - s.st_name && !strcmp(p, name))
-				return s.st_value;
+	return section_table(file, size, &h) || !h.e_shnum ? h.e_shnum : -1;
+}
+
+/* a text at an offset of n bytes that ends within them; "" */
+static const char *text_at(const void *at, size_t n, uint32_t offset)
+{
+	const char *s = at;
+
+	return s && offset < n && memchr(s + offset, 0, n - offset) ? s + offset : "";
+}
+
+struct elf32_section elf32_section(const void *file, size_t size, uint32_t i)
+{
+	struct elf32_section s = {.name = ""};
+	const uint8_t *f = file, *table;
+	Elf32_Shdr names;
+	Elf32_Ehdr h;
+
+	table = section_table(f, size, &h);
+	if (!table || i >= h.e_shnum)
+		return s;
+	memcpy(&s.h, table + i * sizeof(s.h), sizeof(s.h));
+	if (s.h.sh_type != SHT_NOBITS && inside(size, s.h.sh_offset, s.h.sh_size))
+		s.data = f + s.h.sh_offset;
+	if (h.e_shstrndx >= h.e_shnum)
+		return s;
+	memcpy(&names, table + h.e_shstrndx * sizeof(names), sizeof(names));
+	if (names.sh_type != SHT_NOBITS && inside(size, names.sh_offset, names.sh_size))
+		s.name = text_at(f + names.sh_offset, names.sh_size, s.h.sh_name);
+	return s;
+}
+
+struct elf32_symbols elf32_symbols(const void *file, size_t size, const struct elf32_section *s)
+{
+	struct elf32_section names = elf32_section(file, size, s->h.sh_link);
+
+	if (s->h.sh_type != SHT_SYMTAB || !s->data || !names.data)
+		return (struct elf32_symbols){0};
+	return (struct elf32_symbols){
+		.at = s->data,
+		.names = (const char *)names.data,
+		.n = s->h.sh_size / sizeof(Elf32_Sym),
+		.bytes = names.h.sh_size,
+	};
+}
+
+Elf32_Sym elf32_symbol(const struct elf32_symbols *t, uint32_t i, const char **name)
+{
+	Elf32_Sym s;
+
+	memcpy(&s, t->at + i * sizeof(s), sizeof(s));
+	*name = text_at(t->names, t->bytes, s.st_name);
+	return s;
+}
+
+static uint32_t find_symbol(const uint8_t *f, size_t size, const char *want)
+{
+	for (int k = 0; k < elf32_sections(f, size); k++) {
+		struct elf32_section s = elf32_section(f, size, (uint32_t)k);
+		struct elf32_symbols t = elf32_symbols(f, size, &s);
+
+		for (uint32_t i = 0; i < t.n; i++) {
+			const char *name;
+			Elf32_Sym y = elf32_symbol(&t, i, &name);
+
+			if (y.st_shndx != SHN_UNDEF && !strcmp(name, want))
+				return y.st_value;
 		}
 	}
 	return 0;
@@ -143,6 +203,6 @@ int elf32_parse(const void *file, size_t size, uint32_t base, uint32_t bytes, st
 	if (elf->entry < base || elf->entry - base >= bytes || elf->entry & 3)
 		return refuse("entry 0x%08x is no instruction address in the core's SRAM",
 			      elf->entry);
-	elf->tohost = find_symbol(f, size, &h, "tohost");
+	elf->tohost = find_symbol(f, size, "tohost");
 	return 0;
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "lines.h"
 
-#include <elf.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -87,58 +85,23 @@ static const char *text_in(struct in *in)
 
 /* ---- the file ---- */
 
-static bool part(const uint8_t *f, size_t size, const Elf32_Shdr *s, struct wse_lines_part *p)
-{
-	if (s->sh_type == SHT_NOBITS || s->sh_offset > size || s->sh_size > size - s->sh_offset)
-		return false;
-	*p = (struct wse_lines_part){f + s->sh_offset, s->sh_size};
-	return true;
-}
-
-static Elf32_Shdr section(const uint8_t *f, const Elf32_Ehdr *h, unsigned int i)
-{
-	Elf32_Shdr s;
-
-	memcpy(&s, f + h->e_shoff + i * sizeof(s), sizeof(s));
-	return s;
-}
-
 void wse_lines_find(struct wse_lines *l, const void *file, size_t size)
 {
-	const uint8_t *f = file;
-	struct wse_lines_part names;
-	Elf32_Shdr s;
-	Elf32_Ehdr h;
-
 	memset(l, 0, sizeof(*l));
-	if (size < sizeof(h))
-		return;
-	memcpy(&h, f, sizeof(h));
-	if (memcmp(h.e_ident, ELFMAG, SELFMAG) || h.e_ident[EI_CLASS] != ELFCLASS32 ||
-	    h.e_ident[EI_DATA] != ELFDATA2LSB || h.e_shentsize != sizeof(s) || h.e_shoff > size ||
-	    h.e_shnum * sizeof(s) > size - h.e_shoff || h.e_shstrndx >= h.e_shnum)
-		return;
-	s = section(f, &h, h.e_shstrndx);
-	if (!part(f, size, &s, &names))
-		return;
-	for (unsigned int i = 0; i < h.e_shnum; i++) {
-		const char *name;
+	for (int i = 0; i < elf32_sections(file, size); i++) {
+		struct elf32_section s = elf32_section(file, size, (uint32_t)i);
+		struct wse_lines_part part = {s.data, s.data ? s.h.sh_size : 0};
 
-		s = section(f, &h, i);
-		name = text_at(&names, s.sh_name);
-		if (!name || s.sh_flags & SHF_COMPRESSED)
+		if (s.h.sh_flags & SHF_COMPRESSED)
 			continue;
-		if (!strcmp(name, ".debug_line"))
-			part(f, size, &s, &l->line);
-		else if (!strcmp(name, ".debug_str"))
-			part(f, size, &s, &l->str);
-		else if (!strcmp(name, ".debug_line_str"))
-			part(f, size, &s, &l->line_str);
-		if (s.sh_type != SHT_SYMTAB || s.sh_link >= h.e_shnum ||
-		    !part(f, size, &s, &l->symbols))
-			continue;
-		s = section(f, &h, s.sh_link);
-		part(f, size, &s, &l->names);
+		if (!strcmp(s.name, ".debug_line"))
+			l->line = part;
+		else if (!strcmp(s.name, ".debug_str"))
+			l->str = part;
+		else if (!strcmp(s.name, ".debug_line_str"))
+			l->line_str = part;
+		if (s.h.sh_type == SHT_SYMTAB)
+			l->symbols = elf32_symbols(file, size, &s);
 	}
 }
 
@@ -147,20 +110,17 @@ static const char *function(const struct wse_lines *l, uint32_t pc, uint32_t *be
 {
 	const char *best = NULL, *name;
 	uint32_t from = 0;
-	Elf32_Sym s;
 
-	for (size_t i = 0; i + sizeof(s) <= l->symbols.size; i += sizeof(s)) {
-		uint32_t type;
+	for (uint32_t i = 0; i < l->symbols.n; i++) {
+		Elf32_Sym s = elf32_symbol(&l->symbols, i, &name);
+		uint32_t type = ELF32_ST_TYPE(s.st_info);
 
-		memcpy(&s, l->symbols.at + i, sizeof(s));
-		type = ELF32_ST_TYPE(s.st_info);
 		if (s.st_value > pc || s.st_shndx == SHN_UNDEF || s.st_shndx >= SHN_LORESERVE ||
 		    (type != STT_FUNC && type != STT_NOTYPE) ||
 		    (s.st_size && pc - s.st_value >= s.st_size))
 			continue;
-		name = text_at(&l->names, s.st_name);
 		/* .L and $x are the assembler's own */
-		if (!name || !*name || *name == '.' || *name == '$' ||
+		if (!*name || *name == '.' || *name == '$' ||
 		    (best && (s.st_value < from || (s.st_value == from && type != STT_FUNC))))
 			continue;
 		best = name;

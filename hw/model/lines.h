@@ -6,14 +6,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "elf32.h"
+
 #define WSE_LINES_TEXT 192u /* bytes that a place needs at most */
 
 /* Parts of an ELF32 file in memory, which stays there. Nothing in it is trusted. */
 struct wse_lines {
+	struct elf32_symbols symbols;
 	struct wse_lines_part {
 		const uint8_t *at;
 		size_t size;
-	} symbols, names, line, str, line_str;
+	} line, str, line_str;
 };
 
 /* What the file has of them; a file that is damaged, or of another kind, has nothing. */

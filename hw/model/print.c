@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "print.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "elf32.h"
 #include "wse_print_area.h"
 #include "wse_regs.h"
 
@@ -21,22 +21,13 @@ static const void *at(const struct wse_print *p, uint64_t offset, uint64_t len)
 	return offset <= p->size && len <= p->size - offset ? (const char *)p->file + offset : NULL;
 }
 
-static const char *string_at(const struct wse_print *p, const Elf32_Shdr *table, uint32_t offset,
-			     const char *want)
+static void find_area(struct wse_print *p, const struct elf32_symbols *t)
 {
-	const char *s = at(p, (uint64_t)table->sh_offset + offset, strlen(want) + 1);
+	for (uint32_t i = 0; i < t->n; i++) {
+		const char *name;
+		Elf32_Sym s = elf32_symbol(t, i, &name);
 
-	return offset < table->sh_size && s && !memcmp(s, want, strlen(want) + 1) ? s : NULL;
-}
-
-static void find_area(struct wse_print *p, const Elf32_Shdr *table, const Elf32_Shdr *names)
-{
-	const char *symbols = at(p, table->sh_offset, table->sh_size);
-	Elf32_Sym s;
-
-	for (uint32_t i = 0; symbols && i < table->sh_size / sizeof(s); i++) {
-		memcpy(&s, symbols + i * sizeof(s), sizeof(s));
-		if (s.st_shndx == SHN_UNDEF || !string_at(p, names, s.st_name, WSE_PRINT_SYMBOL))
+		if (s.st_shndx == SHN_UNDEF || strcmp(name, WSE_PRINT_SYMBOL))
 			continue;
 		if (s.st_size >= sizeof(struct wse_print_head) && !(s.st_size & 7) &&
 		    !(s.st_value & 7) && s.st_value >= WSE_SRAM_BASE &&
@@ -50,31 +41,17 @@ static void find_area(struct wse_print *p, const Elf32_Shdr *table, const Elf32_
 
 void wse_print_find(struct wse_print *p, const void *file, size_t size)
 {
-	Elf32_Shdr names, sec, link;
-	Elf32_Ehdr h;
-	const char *headers;
-
 	*p = (struct wse_print){.file = file, .size = size};
-	if (size < sizeof(h) || memcmp(file, ELFMAG, SELFMAG))
-		return;
-	memcpy(&h, file, sizeof(h));
-	headers = at(p, h.e_shoff, (uint64_t)h.e_shnum * sizeof(sec));
-	if (h.e_ident[EI_CLASS] != ELFCLASS32 || h.e_shentsize != sizeof(sec) || !headers ||
-	    h.e_shstrndx >= h.e_shnum)
-		return;
-	memcpy(&names, headers + h.e_shstrndx * sizeof(names), sizeof(names));
-	for (uint32_t i = 0; i < h.e_shnum; i++) {
-		memcpy(&sec, headers + i * sizeof(sec), sizeof(sec));
-		if (sec.sh_type == SHT_SYMTAB && sec.sh_link < h.e_shnum) {
-			memcpy(&link, headers + sec.sh_link * sizeof(link), sizeof(link));
-			find_area(p, &sec, &link);
-		}
-		if (sec.sh_type != SHT_PROGBITS ||
-		    !string_at(p, &names, sec.sh_name, WSE_PRINT_SECTION))
+	for (int i = 0; i < elf32_sections(file, size); i++) {
+		struct elf32_section s = elf32_section(file, size, (uint32_t)i);
+		struct elf32_symbols symbols = elf32_symbols(file, size, &s);
+
+		find_area(p, &symbols);
+		if (s.h.sh_type != SHT_PROGBITS || strcmp(s.name, WSE_PRINT_SECTION))
 			continue;
-		p->formats = at(p, sec.sh_offset, sec.sh_size);
-		p->formats_at = sec.sh_addr;
-		p->nformats = p->formats ? sec.sh_size : 0;
+		p->formats = (const char *)s.data;
+		p->formats_at = s.h.sh_addr;
+		p->nformats = s.data ? s.h.sh_size : 0;
 	}
 	if (p->nformats && p->formats[p->nformats - 1]) /* each ends in the section */
 		p->nformats = 0;

@@ -133,8 +133,8 @@ void wse_fence_init(struct wse_fence *fence, struct wse_context *ctx);
 /* The ELF file of a program: its formats, functions and lines are there alone. */
 struct wse_code {
 	atomic_uint refs;
-	uint32_t start, end;  /* SRAM offsets of what is copied to the cores */
-	unsigned char *image; /* of that */
+	uint32_t start, end;  /* SRAM offsets, multiples of 8, of what is copied to the cores */
+	unsigned char *image; /* end - start bytes */
 	size_t size;
 	char bytes[];
 };

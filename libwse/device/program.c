@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* Programs: an RV32 executable, its copy into every core, its symbols. */
-#include <elf.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -10,24 +9,16 @@
 #include "base/error.h"
 #include "base/handle.h"
 #include "device.h"
+#include "elf32.h"
 #include "wse_regs.h"
 
 #define FILE_MAX_BYTES (64u << 20) /* debug information may be large, but not that large */
-
-struct wse_symbol {
-	uint32_t name; /* offset in strings */
-	uint32_t addr;
-};
 
 struct wse_program {
 	struct wse_device *dev; /* held */
 	char *name;		/* for sentences */
 	struct wse_code *code;
-	uint32_t start, end;  /* SRAM offsets, multiples of 8: what is copied */
-	unsigned char *image; /* end - start bytes */
-	struct wse_symbol *symbols;
-	uint32_t nsymbols;
-	char *strings; /* terminated */
+	struct elf32_symbols symbols; /* in the code's file */
 	struct places {
 		uint32_t *at; /* SRAM offsets of the instructions that read the tile's shape */
 		uint32_t n;
@@ -140,7 +131,7 @@ static int check_segment(const struct file *f, const Elf32_Phdr *p, const struct
 }
 
 static int read_segments(const struct file *f, const Elf32_Ehdr *h, const struct drm_wse_info *info,
-			 struct wse_program *prog)
+			 struct wse_code *code)
 {
 	uint32_t lo = UINT32_MAX, hi = 0, i;
 	Elf32_Phdr p;
@@ -160,67 +151,37 @@ static int read_segments(const struct file *f, const Elf32_Ehdr *h, const struct
 	}
 	if (!hi)
 		return wse_fail(-ENOEXEC, "%s has nothing to load", f->name);
-	prog->start = (lo - WSE_SRAM_BASE) & ~7u;
-	prog->end = (hi - WSE_SRAM_BASE + 7) & ~7u;
+	code->start = (lo - WSE_SRAM_BASE) & ~7u;
+	code->end = (hi - WSE_SRAM_BASE + 7) & ~7u;
 	/* the firmware's end is a multiple of 8 as well, so rounding start down overwrites nothing
 	 * of it */
-	prog->image = calloc(1, prog->end - prog->start);
-	if (!prog->image)
+	code->image = calloc(1, code->end - code->start);
+	if (!code->image)
 		return -ENOMEM;
-	prog->code->image = prog->image;
-	prog->code->start = prog->start;
-	prog->code->end = prog->end;
 	for (i = 0; i < h->e_phnum; i++) {
 		memcpy(&p, f->bytes + h->e_phoff + i * sizeof(p), sizeof(p));
 		if (p.p_type == PT_LOAD && p.p_memsz)
-			memcpy(prog->image + (p.p_paddr - WSE_SRAM_BASE - prog->start),
+			memcpy(code->image + (p.p_paddr - WSE_SRAM_BASE - code->start),
 			       f->bytes + p.p_offset, p.p_filesz);
 	}
 	return 0;
 }
 
-static int take_symbols(const struct file *f, const Elf32_Shdr *tab, const Elf32_Shdr *str,
-			struct wse_program *prog)
-{
-	const unsigned char *syms = at(f, tab->sh_offset, tab->sh_size);
-	const char *strings = at(f, str->sh_offset, str->sh_size);
-	uint32_t n = tab->sh_size / sizeof(Elf32_Sym), i;
-	Elf32_Sym s;
-
-	if (!syms || !strings)
-		return damaged(f, "symbol table");
-	prog->symbols = calloc(n ? n : 1, sizeof(*prog->symbols));
-	prog->strings = calloc(1, (size_t)str->sh_size + 1);
-	if (!prog->symbols || !prog->strings)
-		return -ENOMEM;
-	memcpy(prog->strings, strings, str->sh_size);
-	for (i = 0; i < n; i++) {
-		memcpy(&s, syms + i * sizeof(s), sizeof(s));
-		if (s.st_shndx == SHN_UNDEF || !s.st_name || s.st_name >= str->sh_size)
-			continue;
-		prog->symbols[prog->nsymbols++] = (struct wse_symbol){s.st_name, s.st_value};
-	}
-	return 0;
-}
-
 /* A stripped program has no symbols, which is no error until one is asked for. */
-static int read_symbols(const struct file *f, const Elf32_Ehdr *h, struct wse_program *prog)
+static int read_symbols(const struct file *f, struct wse_program *prog)
 {
-	Elf32_Shdr tab, str;
-	uint32_t i;
+	const struct wse_code *code = prog->code;
+	int n = elf32_sections(code->bytes, code->size);
 
-	if (!h->e_shnum || h->e_shentsize != sizeof(Elf32_Shdr))
-		return 0;
-	if (!at(f, h->e_shoff, (uint64_t)h->e_shnum * sizeof(tab)))
+	if (n < 0)
 		return damaged(f, "section header table");
-	for (i = 0; i < h->e_shnum; i++) {
-		memcpy(&tab, f->bytes + h->e_shoff + i * sizeof(tab), sizeof(tab));
-		if (tab.sh_type != SHT_SYMTAB)
+	for (int i = 0; i < n; i++) {
+		struct elf32_section s = elf32_section(code->bytes, code->size, (uint32_t)i);
+
+		if (s.h.sh_type != SHT_SYMTAB)
 			continue;
-		if (tab.sh_link >= h->e_shnum)
-			return damaged(f, "symbol table");
-		memcpy(&str, f->bytes + h->e_shoff + tab.sh_link * sizeof(str), sizeof(str));
-		return take_symbols(f, &tab, &str, prog);
+		prog->symbols = elf32_symbols(code->bytes, code->size, &s);
+		return prog->symbols.at ? 0 : damaged(f, "symbol table");
 	}
 	return 0;
 }
@@ -240,56 +201,48 @@ static int read_symbols(const struct file *f, const Elf32_Ehdr *h, struct wse_pr
 #define LOAD_COLS(n) ((uint32_t)(n) << 20 | 0x13u)
 #define LOAD_ROWS(n) ((uint32_t)(n) << 16 | 0x37u)
 
-static int take_places(const struct file *f, const Elf32_Shdr *h, const char *section,
+static int take_places(const struct file *f, const struct elf32_section *s,
 		       const struct wse_program *prog, struct places *to)
 {
-	const unsigned char *places = at(f, h->sh_offset, h->sh_size);
-	uint32_t n = h->sh_size / 4, word;
+	const struct wse_code *code = prog->code;
+	uint32_t n = s->h.sh_size / 4, word;
 
-	if (!places)
+	if (!s->data)
 		return wse_fail(-ENOEXEC, "%s is damaged: its section %s leads out of the file",
-				f->name, section);
+				f->name, s->name);
 	to->at = calloc(n ? n : 1, sizeof(*to->at));
 	if (!to->at)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t where;
 
-		memcpy(&where, places + 4ul * i, 4);
+		memcpy(&where, s->data + 4ul * i, 4);
 		where -= WSE_SRAM_BASE;
 		word = 0;
-		if (where % 4 == 0 && where >= prog->start && where <= prog->end - 4)
-			memcpy(&word, prog->image + (where - prog->start), 4);
+		if (where % 4 == 0 && where >= code->start && where <= code->end - 4)
+			memcpy(&word, code->image + (where - code->start), 4);
 		if ((word & ~RD) != READ_DIM)
 			return wse_fail(-ENOEXEC,
 					"%s is damaged: its section %s names %#x, "
 					"where nothing reads the tile's shape",
-					f->name, section, WSE_SRAM_BASE + where);
+					f->name, s->name, WSE_SRAM_BASE + where);
 		to->at[to->n++] = where;
 	}
 	return 0;
 }
 
 /* a program that does not ask for columns, or was not made for fewer, has no such section */
-static int read_places(const struct file *f, const Elf32_Ehdr *h, struct wse_program *prog)
+static int read_places(const struct file *f, struct wse_program *prog)
 {
-	const size_t len = sizeof(COLS_SECTION);
-	Elf32_Shdr names, sec;
-	const char *name;
-	int ret = 0;
+	int n = elf32_sections(f->bytes, f->size), ret = 0;
 
-	if (!h->e_shnum || h->e_shentsize != sizeof(sec) || h->e_shstrndx >= h->e_shnum)
-		return 0;
-	if (!at(f, h->e_shoff, (uint64_t)h->e_shnum * sizeof(sec)))
-		return damaged(f, "section header table");
-	memcpy(&names, f->bytes + h->e_shoff + h->e_shstrndx * sizeof(names), sizeof(names));
-	for (uint32_t i = 0; i < h->e_shnum && !ret; i++) {
-		memcpy(&sec, f->bytes + h->e_shoff + i * sizeof(sec), sizeof(sec));
-		name = at(f, (uint64_t)names.sh_offset + sec.sh_name, len);
-		if (name && !memcmp(name, COLS_SECTION, len) && !prog->cols_at.at)
-			ret = take_places(f, &sec, COLS_SECTION, prog, &prog->cols_at);
-		else if (name && !memcmp(name, ROWS_SECTION, len) && !prog->rows_at.at)
-			ret = take_places(f, &sec, ROWS_SECTION, prog, &prog->rows_at);
+	for (int i = 0; i < n && !ret; i++) {
+		struct elf32_section s = elf32_section(f->bytes, f->size, (uint32_t)i);
+
+		if (!strcmp(s.name, COLS_SECTION) && !prog->cols_at.at)
+			ret = take_places(f, &s, prog, &prog->cols_at);
+		else if (!strcmp(s.name, ROWS_SECTION) && !prog->rows_at.at)
+			ret = take_places(f, &s, prog, &prog->rows_at);
 	}
 	return ret;
 }
@@ -300,7 +253,7 @@ static void load_instead(struct wse_program *prog, const struct places *places, 
 	uint32_t word;
 
 	for (uint32_t i = 0; i < places->n; i++) {
-		char *p = (char *)prog->buf->ptr + (places->at[i] - prog->start);
+		char *p = (char *)prog->buf->ptr + (places->at[i] - prog->code->start);
 
 		memcpy(&word, p, 4);
 		word = (word & RD) | load;
@@ -346,11 +299,13 @@ int wse_program_rows(struct wse_program *prog, uint32_t rows)
 /* the image in a buffer that the device reads */
 static int make_buffer(struct wse_context *ctx, struct wse_program *prog)
 {
-	int ret = ctx->dev->ops->buffer_create(ctx->dev, prog->end - prog->start, &prog->buf);
+	const struct wse_code *code = prog->code;
+	uint32_t bytes = code->end - code->start;
+	int ret = ctx->dev->ops->buffer_create(ctx->dev, bytes, &prog->buf);
 
 	if (ret)
 		return ret;
-	memcpy(prog->buf->ptr, prog->image, prog->end - prog->start);
+	memcpy(prog->buf->ptr, code->image, bytes);
 	prog->rows = (uint16_t)ctx->dev->info.rows;
 	prog->cols = (uint16_t)ctx->dev->info.cols;
 	return 0;
@@ -360,8 +315,8 @@ static struct drm_wse_cmd copy_command(const struct wse_program *prog, uint32_t 
 {
 	struct drm_wse_cmd cmd = wse_cmd_copy_in((struct wse_copy){
 		.queue = queue,
-		.sram = prog->start,
-		.len = prog->end - prog->start,
+		.sram = prog->code->start,
+		.len = prog->code->end - prog->code->start,
 		.broadcast = 1,
 		.rows = prog->rows,
 		.cols = prog->cols,
@@ -401,8 +356,6 @@ static void program_free(struct wse_program *prog)
 	wse_code_put(prog->code);
 	free(prog->cols_at.at);
 	free(prog->rows_at.at);
-	free(prog->symbols);
-	free(prog->strings);
 	free(prog);
 }
 
@@ -427,11 +380,11 @@ static int load_image(struct wse_context *ctx, const struct file *f, int keep,
 	wse_device_get(prog->dev);
 	prog->name = strdup(f->name);
 	prog->code = code_of(f->bytes, f->size);
-	ret = prog->name && prog->code ? read_segments(f, &h, &info, prog) : -ENOMEM;
+	ret = prog->name && prog->code ? read_segments(f, &h, &info, prog->code) : -ENOMEM;
 	if (!ret)
-		ret = read_symbols(f, &h, prog);
+		ret = read_symbols(f, prog);
 	if (!ret)
-		ret = read_places(f, &h, prog);
+		ret = read_places(f, prog);
 	if (!ret) /* before a command of it can fail */
 		wse_context_knows(ctx, prog->code);
 	if (!ret)
@@ -499,15 +452,17 @@ int wse_program_create(struct wse_context *ctx, const char *path, struct wse_pro
 
 int wse_program_symbol(const struct wse_program *prog, const char *name, uint32_t *addr)
 {
-	uint32_t i;
 	int ret = wse_handle_check(WSE_HANDLE_PROGRAM, prog);
 
 	if (ret)
 		return ret;
-	for (i = 0; i < prog->nsymbols; i++) {
-		if (strcmp(prog->strings + prog->symbols[i].name, name))
+	for (uint32_t i = 0; i < prog->symbols.n; i++) {
+		const char *own;
+		Elf32_Sym s = elf32_symbol(&prog->symbols, i, &own);
+
+		if (s.st_shndx == SHN_UNDEF || !*own || strcmp(own, name))
 			continue;
-		*addr = prog->symbols[i].addr;
+		*addr = s.st_value;
 		return 0;
 	}
 	return wse_fail(-ENOENT, "%s has no symbol %s: is it spelt right, and not static?",
@@ -516,7 +471,7 @@ int wse_program_symbol(const struct wse_program *prog, const char *name, uint32_
 
 uint32_t wse_program_end(const struct wse_program *prog)
 {
-	return wse_handle_check(WSE_HANDLE_PROGRAM, prog) ? 0 : (prog->end + 15) & ~15u;
+	return wse_handle_check(WSE_HANDLE_PROGRAM, prog) ? 0 : (prog->code->end + 15) & ~15u;
 }
 
 void wse_program_destroy(struct wse_program *prog)
