@@ -16,6 +16,7 @@
 #include "device/device.h"
 #include "exec/clock.h"
 #include "exec/exec.h"
+#include "exec/programs.h"
 #include "base/error.h"
 #include "ops/emit.h"
 #include "wse_regs.h"
@@ -51,8 +52,7 @@ struct wafer {
 	struct wse_context *ctx;
 	struct drm_wse_info info;
 	const struct wse_graph *g;
-	struct wse_program *prog[WSE_GRAPH_PROGRAMS];
-	uint32_t entry[WSE_GRAPH_PROGRAMS][WSE_OP_KINDS];
+	struct wse_programs programs;
 	uint32_t loaded;	   /* the program that the cores have, in program order */
 	uint32_t rows;		   /* that the last graph took; 0: there was none */
 	struct wse_buffer *losses; /* [2][cols][tokens] fp32: every column's, two micro-batches */
@@ -104,60 +104,9 @@ static void wafer_info(struct wse_exec *e, struct wse_exec_info *info)
 	info_of((struct wafer *)e, info);
 }
 
-/* ---- programs ---- */
-
-static int find_entries(struct wafer *w, uint32_t program, const char *path)
-{
-	for (uint32_t i = 0; i < w->g->nops; i++) {
-		const struct wse_op *op = &w->g->ops[i];
-		const char *name = wse_op_type(op->kind)->entry;
-
-		if (op->program != program || !name || w->entry[program][op->kind])
-			continue;
-		if (wse_program_symbol(w->prog[program], name, &w->entry[program][op->kind]))
-			return wse_fail(
-				-ENOENT,
-				"%s has no start function %s: use the programs of this release",
-				path, name);
-	}
-	return 0;
-}
-
-static int load_program(struct wafer *w, uint32_t program)
-{
-	const struct wse_graph_program *p = &w->g->programs[program];
-	char path[512];
-	int ret = wse_find_file("WSE_KERNELS", p->file, sizeof(path), path);
-
-	if (ret)
-		return wse_fail(
-			ret,
-			"there is no program %s for the cores: set WSE_KERNELS to its directory, "
-			"or put it into /lib/firmware/wse",
-			p->file);
-	ret = wse_program_create(w->ctx, path, &w->prog[program]);
-	if (ret)
-		return wse_fail_in(ret, "loading a program of the cores: ");
-	if (wse_program_end(w->prog[program]) > p->end)
-		return wse_fail(
-			-E2BIG,
-			"%s ends at %#x, the plan has data from %#x on: use the programs of this "
-			"release",
-			path, wse_program_end(w->prog[program]), p->end);
-	ret = wse_program_columns(w->prog[program], w->g->tile.cols);
-	ret = ret ? ret : wse_program_rows(w->prog[program], w->g->tile.rows);
-	if (ret)
-		return wse_fail_in(ret, "loading a program of the cores: ");
-	return find_entries(w, program, path);
-}
-
 static void unload(struct wafer *w)
 {
-	for (uint32_t i = 0; i < WSE_GRAPH_PROGRAMS; i++) {
-		wse_program_destroy(w->prog[i]);
-		w->prog[i] = NULL;
-	}
-	memset(w->entry, 0, sizeof(w->entry));
+	wse_programs_unload(&w->programs);
 	wse_buffer_destroy(w->losses);
 	w->losses = NULL;
 	for (uint32_t i = 0; w->spills && i < w->g->nspills; i++)
@@ -179,33 +128,6 @@ static uint64_t stream_budget(const struct wse_graph *g)
 	return wse_emit_budget(cycles, WSE_EMIT_STREAM_BUDGET);
 }
 
-/* weights of the next graph wait until its first start, which says where they go */
-static int close_stream(struct wafer *w)
-{
-	struct wse_start start = {.queue = WSE_QUEUE_RUN,
-				  .rows = w->info.rows,
-				  .cols = w->info.cols,
-				  .closed = 1,
-				  .budget = WSE_EMIT_START_BUDGET};
-	struct wse_program *prog = NULL;
-	struct drm_wse_cmd cmd[2];
-	char path[512];
-	int ret = wse_find_file("WSE_KERNELS", "rows.elf", sizeof(path), path);
-
-	if (ret)
-		return wse_fail(ret, "there is no program rows.elf for the cores: use the programs "
-				     "of this release");
-	ret = wse_program_create(w->ctx, path, &prog);
-	ret = ret ? ret : wse_program_symbol(prog, "close_stream", &start.entry);
-	if (!ret) {
-		cmd[0] = wse_program_copy(prog, WSE_QUEUE_RUN);
-		cmd[1] = wse_cmd_start(start);
-		ret = wse_submit_wait(w->ctx, cmd, 2, WSE_FOREVER);
-	}
-	wse_program_destroy(prog);
-	return fail(w, ret, "a change of rows");
-}
-
 static int wafer_prepare(struct wse_exec *e, const struct wse_graph *g)
 {
 	struct wafer *w = (struct wafer *)e;
@@ -213,9 +135,9 @@ static int wafer_prepare(struct wse_exec *e, const struct wse_graph *g)
 
 	unload(w);
 	if (w->rows && w->rows != g->tile.rows)
-		ret = close_stream(w);
+		ret = wse_programs_close_stream(w->ctx, &w->info);
 	if (ret)
-		return ret;
+		return fail(w, ret, "a change of rows");
 	w->rows = g->tile.rows;
 	w->g = g;
 	w->loaded = UINT32_MAX;
@@ -224,8 +146,7 @@ static int wafer_prepare(struct wse_exec *e, const struct wse_graph *g)
 	w->spills = calloc(g->nspills + 1, sizeof(struct wse_buffer *));
 	if (!w->grads || !w->spills)
 		ret = -ENOMEM;
-	for (uint32_t i = 0; i < g->nprograms && !ret; i++)
-		ret = load_program(w, i);
+	ret = ret ? ret : wse_programs_load(&w->programs, w->ctx, g);
 	if (!ret) {
 		ret = wse_buffer_create(w->dev, 2ul * g->tile.cols * wse_graph_tokens(g) * 4,
 					&w->losses);
@@ -497,7 +418,7 @@ static int add(struct wafer *w, struct wse_emit *e, struct pending *p, uint32_t 
 	if (ret)
 		return ret;
 	if (type->entry && op->program != w->loaded) {
-		wse_emit_cmd(e, wse_program_copy(w->prog[op->program], WSE_QUEUE_RUN));
+		wse_emit_cmd(e, wse_program_copy(w->programs.prog[op->program], WSE_QUEUE_RUN));
 		w->loaded = op->program;
 	}
 	type->emit(e, op);
@@ -522,7 +443,7 @@ static int one_job(struct wafer *w, const struct wse_micro_batch *job, uint32_t 
 		.g = w->g,
 		.job = job,
 		.device = w->base.id,
-		.entry = (const uint32_t(*)[WSE_OP_KINDS])w->entry,
+		.entry = (const uint32_t(*)[WSE_OP_KINDS])w->programs.entry,
 		.grads = w->grads,
 		.spills = (const struct wse_buffer *const *)w->spills,
 		.losses = w->losses,
