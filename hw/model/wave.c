@@ -53,8 +53,12 @@ static bool option(const char *p, const char *end, struct wse_wave_window *w, bo
 
 	if (n == 4 && !memcmp(p, "core", n))
 		return core(value, end, w);
+	if (n == 4 && !memcmp(p, "step", n) && end - value == 5 && !memcmp(value, "fault", 5)) {
+		w->step = WSE_WAVE_FAULT;
+		return true;
+	}
 	if (n == 4 && !memcmp(p, "step", n))
-		return number(value, end, UINT64_MAX, &w->step) && w->step;
+		return number(value, end, WSE_WAVE_FAULT - 1, &w->step) && w->step;
 	if (n == 4 && !memcmp(p, "from", n))
 		return number(value, end, UINT64_MAX / 2, &w->from);
 	*to |= n == 2;
@@ -80,10 +84,11 @@ int wse_wave_parse(const char *text, struct wse_wave_window *w, char *why, size_
 		end = p + strcspn(p, ",");
 		w->named |= *p == 'f' || *p == 't';
 		if (!option(p, end, w, &to))
-			return bad(why, size,
-				   "'%.*s' is no part of a window of waves: from=CYCLE, to=CYCLE, "
-				   "core=COLUMN.ROW, and step=N where steps are trained",
-				   (int)(end - p < 80 ? end - p : 80), p);
+			return bad(
+				why, size,
+				"'%.*s' is no part of a window of waves: from=CYCLE, to=CYCLE, "
+				"core=COLUMN.ROW, and step=N or step=fault where steps are trained",
+				(int)(end - p < 80 ? end - p : 80), p);
 	}
 	if (!to)
 		w->to = w->from + WSE_WAVE_CYCLES;

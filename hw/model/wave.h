@@ -10,12 +10,13 @@
 #include "model.h"
 
 #define WSE_WAVE_CYCLES 10000u /* of a window whose end is not named */
+#define WSE_WAVE_FAULT	UINT64_MAX /* as a step: the one that ends with a fault */
 
 struct wse_wave_window {
 	char path[1024];
 	uint64_t from, to;
 	bool named;    /* from= or to= was */
-	uint64_t step; /* of a training run; 0: not named */
+	uint64_t step; /* of a training run, or WSE_WAVE_FAULT; 0: not named */
 	bool one;      /* core x (column), y (row) alone */
 	uint32_t x, y;
 };

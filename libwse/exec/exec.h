@@ -25,6 +25,7 @@
 
 struct wse_exec;
 struct wse_device;
+struct drm_wse_fault;
 
 /*
  * Called by run() in the worker's thread, or in a thread of the executor's own.
@@ -125,6 +126,9 @@ struct wse_exec_ops {
 
 	/* optional (may be NULL): wse_device_wave() of its device */
 	int (*wave)(struct wse_exec *e, const char *window);
+
+	/* optional (may be NULL): wse_context_fault() of its context */
+	int (*fault)(struct wse_exec *e, struct drm_wse_fault *fault);
 
 	/*
 	 * optional (may be NULL): what the last run() cost; -ENOTSUP where the transport does not

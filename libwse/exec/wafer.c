@@ -514,6 +514,11 @@ static int wafer_wave(struct wse_exec *e, const char *window)
 	return wse_device_wave(((struct wafer *)e)->dev, window);
 }
 
+static int wafer_fault(struct wse_exec *e, struct drm_wse_fault *fault)
+{
+	return wse_context_fault(((struct wafer *)e)->ctx, fault);
+}
+
 static int wafer_cost(struct wse_exec *e, struct wse_exec_cost *cost)
 {
 	struct wafer *w = (struct wafer *)e;
@@ -578,6 +583,7 @@ static const struct wse_exec_ops wafer_ops = {
 	.unmap = wafer_unmap,
 	.run = wafer_run,
 	.wave = wafer_wave,
+	.fault = wafer_fault,
 	.cost = wafer_cost,
 	.record = wafer_record,
 	.device = wafer_device,

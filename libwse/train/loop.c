@@ -15,6 +15,7 @@
 #include "ranks.h"
 #include "samples.h"
 #include "verify.h"
+#include "wave.h"
 
 static double seconds(const struct loop *l)
 {
@@ -150,6 +151,24 @@ static void note_gap(struct loop *l, int saved)
 	l->saved_before = saved;
 }
 
+/* the last device has a fault, whose sentence stays: its waves, if they are wanted */
+static void replay_fault(struct loop *l, int err)
+{
+	struct wse_failure failure;
+	char said[WSE_PATH + 160];
+
+	if (!l->run->wave || l->run->wave_step != WSE_WAVE_FAULT || l->s->ranks ||
+	    wse_swarm_alive(l->s->swarm))
+		return;
+	wse_failure_keep(&failure, err);
+	wse_logf(&l->log, WSE_LOG_INFO, "| Replaying the step that failed on %s", l->run->wave_uri);
+	if (wse_verify_fault(l->s, l->run->wave_uri, l->run->wave, said, sizeof(said)))
+		wse_logf(&l->log, WSE_LOG_WARN, "no waves of the fault: %s", wse_error());
+	else
+		wse_logf(&l->log, WSE_LOG_INFO, "| Waves of %s", said);
+	wse_failure_undo(&failure);
+}
+
 static int one_step(struct loop *l)
 {
 	uint64_t step = wse_session_step(l->s) + 1;
@@ -159,6 +178,8 @@ static int one_step(struct loop *l)
 	int ret = wse_session_compute(l->s, &r), saved;
 
 	took = wse_loop_now() - t0;
+	if (ret)
+		replay_fault(l, ret);
 	if (!ret && is_asked(l, step))
 		ret = replay(l, step);
 	if (!ret && l->run->cfg.log_norms && wse_loop_has_line(l, step))
@@ -231,10 +252,14 @@ static int check_wave(struct loop *l, unsigned long long first, unsigned long lo
 
 	if (!l->run->wave)
 		return 0;
-	if (l->run->wave_step < first || l->run->wave_step > last)
+	if (l->run->wave_step != WSE_WAVE_FAULT &&
+	    (l->run->wave_step < first || l->run->wave_step > last))
 		return wse_fail(-EINVAL,
 				"waves of step %llu: this run makes the steps %llu to %llu",
 				(unsigned long long)l->run->wave_step, first, last);
+	if (l->run->wave_step == WSE_WAVE_FAULT && l->s->ranks)
+		return wse_fail(-ENOTSUP, "waves of step=fault: a run of one process has them, of "
+					  "several ranks each has a part of the step");
 	ret = wse_session_device(l->s, l->run->wave_uri, &e);
 	if (ret)
 		return ret;

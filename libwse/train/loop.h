@@ -33,7 +33,8 @@ struct wse_run {
 	uint32_t nverify;
 	const char *verify_uri;
 	const char *wave;	/* window of waves without its step; NULL: none */
-	uint64_t wave_step;	/* the step it is of, which is replayed on wave_uri */
+	/* the step it is of, which is replayed on wave_uri; WSE_WAVE_FAULT: one that fails */
+	uint64_t wave_step;
 	const char *wave_uri;
 	uint64_t check_from, check_to;	/* WSE_MODE_CHECK: see check.h */
 	const char *check_weights;	/* likewise; may be NULL */

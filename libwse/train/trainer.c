@@ -524,17 +524,24 @@ static int name_wave(struct wse_run *run, const char *window, char *text, size_t
 		return wse_fail(ret, "%s", why);
 	if (!w.step)
 		return wse_fail(-EINVAL,
-				"waves of a run need their step: %.300s,step=N,from=%llu,to=%llu",
+				"waves of a run need their step: %.300s,step=N,from=%llu,to=%llu, "
+				"or step=fault",
 				w.path, (unsigned long long)w.from, (unsigned long long)w.to);
 	if (run->mode != WSE_MODE_TRAIN && run->mode != WSE_MODE_TRAIN_AND_EVAL)
 		return wse_fail(-EINVAL, "waves are of a step that is trained: the modes train and "
 					 "train_and_eval have some");
 	if (w.one)
 		snprintf(core, sizeof(core), ",core=%u.%u", w.x, w.y);
-	snprintf(text, size, "%s,from=%llu,to=%llu%s", w.path, (unsigned long long)w.from,
-		 (unsigned long long)w.to, core);
 	run->wave = text;
 	run->wave_step = w.step;
+	if (w.step == WSE_WAVE_FAULT) {
+		snprintf(text, size, "%s%s", w.path, core);
+		return w.named ? wse_fail(-EINVAL, "step=fault with from= or to=: the window ends "
+						   "with the fault")
+			       : 0;
+	}
+	snprintf(text, size, "%s,from=%llu,to=%llu%s", w.path, (unsigned long long)w.from,
+		 (unsigned long long)w.to, core);
 	return 0;
 }
 

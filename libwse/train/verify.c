@@ -3,12 +3,17 @@
 #include "verify.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <wse/wse.h>
 
 #include "base/error.h"
 #include "num/num.h"
 #include "ranks.h"
+#include "wave.h"
+#include "wse_regs.h"
 
 #define SOME (1u << 20) /* floats of a gradient that are compared at a time */
 
@@ -18,6 +23,11 @@ struct replay {
 	struct wse_swarm *swarm;
 	struct wse_slots io;
 	uint32_t *views; /* [nunits]: how often the device has taken a unit, where images move */
+	uint64_t begin;	 /* device cycle before its first command */
+	/* of a run that failed: its record, and why there is no file of waves (err 0: there is) */
+	int faulted;
+	struct drm_wse_fault fault;
+	struct wse_failure waves;
 };
 
 /* element i of a and b has other bits: in words, as element `own` of `what` */
@@ -64,6 +74,29 @@ static void unit_done(void *ctx, uint32_t unit)
 	wse_memx_unit_done(r->s->memx, unit);
 }
 
+/* what the device says of it, and the end of its waves; the sentence of err stays */
+static void note_failure(struct replay *r, struct wse_exec *e, int err, int wave)
+{
+	struct wse_failure failure;
+
+	wse_failure_keep(&failure, err);
+	r->faulted = e->ops->fault && !e->ops->fault(e, &r->fault);
+	if (wave)
+		wse_failure_keep(&r->waves, e->ops->wave(e, NULL));
+	wse_failure_undo(&failure);
+}
+
+static uint64_t cycle_of(struct wse_exec *e)
+{
+	struct wse_device *dev = e->ops->device ? e->ops->device(e) : NULL;
+	uint64_t v[WSE_CNT_MAX] = {0};
+	uint32_t n;
+
+	if (dev)
+		wse_device_counters(dev, DRM_WSE_SCOPE_TILE, 0, v, WSE_CNT_MAX, &n);
+	return v[WSE_CNT_CYCLES];
+}
+
 /*
  * The replay has buffers of its own and reads the images of the run, which its device has to see.
  * Inputs are gathered anew, from the weights that the step had.
@@ -103,11 +136,12 @@ static int run(struct wse_session *s, struct wse_exec *e, const char *wave, stru
 	ret = wave && !e->ops->wave ? -ENOTSUP : wave ? e->ops->wave(e, wave) : 0;
 	if (ret)
 		return ret;
+	r->begin = cycle_of(e);
 	ret = wse_swarm_start(r->swarm, &step);
 	ret = ret ? ret : wse_swarm_wait(r->swarm);
 	/* also of a step that failed: there it is most wanted */
-	if (wave && ret)
-		e->ops->wave(e, NULL);
+	if (ret)
+		note_failure(r, e, ret, wave != NULL);
 	return ret || !wave ? ret : e->ops->wave(e, NULL);
 }
 
@@ -220,37 +254,76 @@ static int compare(struct wse_session *s, const char *uri, const struct replay *
 	return ret;
 }
 
-int wse_verify_wave(struct wse_session *s, const char *uri, const char *wave)
+/* once; judge: and compared with the run */
+static int replay(struct wse_session *s, const char *uri, const char *wave, int judge,
+		  struct replay *r)
 {
-	struct replay r = {0};
 	unsigned int before = wse_failures();
 	struct wse_exec *e = NULL;
-	int ret;
+	int ret = wse_session_device(s, uri, &e);
 
-	ret = wse_ranks_collect(s);
-	ret = ret ? ret : wse_session_device(s, uri, &e);
+	memset(r, 0, sizeof(*r));
 	if (ret)
 		return ret;
-	ret = wse_swarm_open(&e, 1, &s->log, &r.swarm);
+	ret = wse_swarm_open(&e, 1, &s->log, &r->swarm);
 	if (ret) {
 		e->ops->close(e);
 		return wse_fail(ret, "replay on %.100s: %s", uri, strerror(-ret));
 	}
 	e->id = WSE_SWARM_MAX; /* beside the run's own devices */
-	ret = run(s, e, wave, &r);
+	ret = run(s, e, wave, r);
 	if (ret)
 		wse_fail_in(wse_fail_since(before, ret, "%s", strerror(-ret)),
 			    "replay on %.100s: ", uri);
-	else
-		ret = compare(s, uri, &r);
+	else if (judge)
+		ret = compare(s, uri, r);
 	unmap(s, e);
-	wse_swarm_close(r.swarm);
-	wse_slots_close(&r.io);
-	free(r.views);
+	wse_swarm_close(r->swarm);
+	wse_slots_close(&r->io);
+	free(r->views);
 	return ret;
+}
+
+int wse_verify_wave(struct wse_session *s, const char *uri, const char *wave)
+{
+	struct replay r;
+	int ret = wse_ranks_collect(s);
+
+	return ret ? ret : replay(s, uri, wave, 1, &r);
 }
 
 int wse_verify_step(struct wse_session *s, const char *uri)
 {
 	return wse_verify_wave(s, uri, NULL);
+}
+
+int wse_verify_fault(struct wse_session *s, const char *uri, const char *wave, char *said,
+		     size_t size)
+{
+	unsigned long long step = wse_session_step(s) + 1, from, to;
+	char window[WSE_PATH + 128];
+	struct replay r;
+	int ret = replay(s, uri, NULL, 0, &r);
+
+	if (!ret)
+		return wse_fail(-ENODATA,
+				"step %llu comes to its end on %.100s, so the fault is not of the "
+				"program, and there are no waves of it",
+				step, uri);
+	if (!r.faulted)
+		return ret;
+	to = r.fault.cycle - r.begin + 1;
+	from = to > WSE_WAVE_CYCLES ? to - WSE_WAVE_CYCLES : 0;
+	snprintf(window, sizeof(window), "%.1080s,from=%llu,to=%llu", wave, from, to);
+	ret = replay(s, uri, window, 0, &r);
+	if (ret && r.waves.err)
+		return wse_failure_tell(&r.waves);
+	if (!ret || !r.faulted || r.fault.cycle - r.begin + 1 != to)
+		return wse_fail(ret ? ret : -ENODATA,
+				"step %llu does not fail in the same cycle twice on %.100s", step,
+				uri);
+	snprintf(said, size,
+		 "cycles %llu to %llu of step %llu, to the fault in core %u,%u: %.1000s", from,
+		 to - 1, step, r.fault.col, r.fault.row, wave);
+	return 0;
 }

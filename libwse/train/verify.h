@@ -13,5 +13,12 @@
 int wse_verify_step(struct wse_session *s, const char *uri);
 /* The same, and a window of waves (wse_device_wave()), counted from the step's begin. */
 int wse_verify_wave(struct wse_session *s, const char *uri, const char *wave);
+/*
+ * Behind wse_session_compute() that a fault of the last device ended: the step is replayed twice,
+ * once to find the cycle in which it comes, and with waves, without from and to, of the last ones
+ * before it. said: what is in the file. Else why there is none: the fault does not come again, ...
+ */
+int wse_verify_fault(struct wse_session *s, const char *uri, const char *wave, char *said,
+		     size_t size);
 
 #endif

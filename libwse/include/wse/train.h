@@ -421,7 +421,9 @@ struct wse_run_shape {
 	const char *check_weights; /* where it began with weights of a file: that file; else NULL */
 	/*
 	 * "FILE.fst,step=S[,from=A][,to=B][,core=COLUMN.ROW]": step S is replayed on the RTL as by
-	 * verify, with waves (wse_device_wave()) of its cycles A to B - 1; NULL: none
+	 * verify, with waves (wse_device_wave()) of its cycles A to B - 1; NULL: none. With
+	 * "step=fault" and no A and B the step whose fault, deadlock or budget ends the run, with
+	 * waves of the last 10000 cycles before that; the run's error stays what it is
 	 */
 	const char *wave;
 };

@@ -767,7 +767,7 @@ class wse_run_shape(Structure):
     chart: not 0: at the end the loss curve goes to the log, in braille, for a terminal
     check_from, check_to: WSE_MODE_CHECK: checkpoint is one of the run in question, in its folder; steps check_from + 1 ... check_to are made again from the checkpoint of step check_from beside it (0: from the initial weights), and compared with the hashes in metrics.csv there, and the weights with the checkpoint of step check_to, if it is there. Nothing is written.
     check_weights: where it began with weights of a file: that file; else NULL
-    wave: "FILE.fst,step=S[,from=A][,to=B][,core=COLUMN.ROW]": step S is replayed on the RTL as by verify, with waves (wse_device_wave()) of its cycles A to B - 1; NULL: none
+    wave: "FILE.fst,step=S[,from=A][,to=B][,core=COLUMN.ROW]": step S is replayed on the RTL as by verify, with waves (wse_device_wave()) of its cycles A to B - 1; NULL: none. With "step=fault" and no A and B the step whose fault, deadlock or budget ends the run, with waves of the last 10000 cycles before that; the run's error stays what it is
     """
 
 
