@@ -28,11 +28,14 @@ RVFLAGS_full_backward := $(RVSMALL)
 RVFLAGS_slopes_cached := $(RVSMALL)
 RVFLAGS_slopes_forward := $(RVSMALL)
 RVFLAGS_slopes_backward := $(RVSMALL)
+RVFLAGS_drop_forward := $(RVSMALL)
+RVFLAGS_drop_backward := $(RVSMALL)
 # the programs with all kernels of training: of GPT-2's form, and of every form
 TRAIN_HDRS := $(filter-out %/attn_past.h,$(wildcard firmware/lib/*.h))
 RVFLAGS_train := $(addprefix -include ,$(sort $(TRAIN_HDRS)))
 RVFLAGS_full := -DKERNELS_FULL $(RVFLAGS_train)
 RVFLAGS_slopes := -DKERNELS_SLOPES $(RVFLAGS_full)
+RVFLAGS_drop := -DKERNELS_DROP $(RVFLAGS_slopes)
 FW := $(B)/firmware
 FW_HDRS := $(wildcard firmware/include/*.h firmware/lib/*.h uapi/wse/*.h) uapi/wse/gen/wse_regs.h
 FW_PROGRAMS := $(patsubst firmware/programs/%.c,$(FW)/%.elf,$(wildcard firmware/programs/*.c))

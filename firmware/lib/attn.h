@@ -47,6 +47,9 @@
 #ifndef WSE_ATTN_H
 #define WSE_ATTN_H
 
+#ifdef KERNELS_DROP
+#include "drop.h"
+#endif
 #include "kernel.h"
 #include "vec.h"
 
@@ -68,6 +71,9 @@ static struct {
 	uint32_t place, last;	/* of this column among those of a head; of the last one */
 #ifdef KERNELS_SLOPES
 	uint32_t slopes, slope; /* their table, 0: none; of the head, binary32 */
+#endif
+#ifdef KERNELS_DROP
+	uint32_t drop, drop_head; /* table, 0: no P is dropped; number of the head's first key */
 #endif
 	/*
 	 * DSR words: a row of t elements in memory (2, 4 bytes) and in accumulators; consecutive
@@ -271,6 +277,40 @@ static __attribute__((noinline)) void attn_bias(uint32_t first)
 	vs(VADD, D_C, D_C, WSE_F32(-12582912.0f));
 	vs(VMUL, D_C, D_C, A.slope);
 	vv(VADD, T_DST, T_DST, D_C);
+}
+#endif
+
+#ifdef KERNELS_DROP
+/* a word of the table behind the tokens': ~seed, keep, scale, 1 / scale */
+static uint32_t attn_drop_word(uint32_t i)
+{
+	return ((const volatile uint32_t *)A.drop)[A.t + i];
+}
+
+/* in all kernels of a head, the i-th of this column */
+static void attn_drop_head(uint32_t table, uint32_t s, uint32_t heads, uint32_t i)
+{
+	A.drop = table;
+	A.drop_head = (wse_col() / (A.last + 1) * heads + i) * s;
+	if (table && !attn_drop_word(1))
+		A.drop = 0;
+}
+
+/* P of the keys of row r, bf16 [t][t]: what is dropped gets a sign, or, forward, becomes 0 */
+static __attribute__((noinline)) void attn_drop(uint32_t p, uint32_t r, int forward)
+{
+	uint32_t i;
+
+	for (i = 0; i < A.t; i += A.keys) {
+		drop_bits(A.drop, A.t, A.drop_head + r * A.t + i, A.keys);
+		vs(VIADD, V0, V0, attn_drop_word(1) ^ 0x80000000u);
+		vs(VAND, V0, V0, 0x80000000u);
+		attn_rows16(D_A, p, A.keys);
+		vv(VOR, D_A, D_A, V0);
+		if (forward)
+			vv(VGATE, D_A, D_A, D_A);
+		p += 2 * A.keys * A.t;
+	}
 }
 #endif
 
@@ -492,6 +532,10 @@ static void attn_recip(uint32_t l)
 		WSE_DSR_HALF(D_A, 0, l, 8 + (4 << 16));
 		vv(VMOV, V0, D_A, 0);
 		vrecip();
+#ifdef KERNELS_DROP
+		if (A.drop)
+			vs(VMUL, V1, V1, attn_drop_word(2));
+#endif
 		vv(VMOV, D_A, V1, 0);
 		l += 32;
 	}
@@ -517,6 +561,9 @@ static inline void attn_kernel(const struct wse_attn_args *a)
 #ifdef KERNELS_SLOPES
 		attn_slope(a->slopes, a->heads, i);
 #endif
+#ifdef KERNELS_DROP
+		attn_drop_head(a->drop, a->s, a->heads, i);
+#endif
 		for (r = 0; r <= A.row; r++) {
 			attn_max(k, q, r, keep ? A.row : r, p, max);
 			if (keep) {
@@ -528,6 +575,10 @@ static inline void attn_kernel(const struct wse_attn_args *a)
 			attn_l(p, l, t, r);
 			if (r == A.row)
 				attn_recip(l);
+#ifdef KERNELS_DROP
+			if (A.drop)
+				attn_drop(p, r, 1);
+#endif
 			attn_sums(v, p, r, A.again + 4 * t, o, l, 0);
 		}
 		attn_next_round();
@@ -536,6 +587,10 @@ static inline void attn_kernel(const struct wse_attn_args *a)
 				attn_p(k, q, p + 2 * tt * r, r, p + tt * r, max);
 			attn_l(p, l, t * (A.row + 1), 0);
 			attn_recip(l);
+#ifdef KERNELS_DROP
+			for (r = 0; r <= A.row && A.drop; r++)
+				attn_drop(p + tt * r, r, 1);
+#endif
 			attn_sums(v, p, ALL_ROWS, 0, o, l, 0);
 		}
 		q += A.head;

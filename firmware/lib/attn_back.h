@@ -90,10 +90,17 @@ static inline void attn_back_row(uint32_t g, uint32_t o, uint32_t recip, uint32_
 	if (A.last)
 		attn_gather(A.t);
 	attn_again32(T_ROW, dot, 1);
+#ifdef KERNELS_DROP
+	if (A.drop) /* the sum over P without what drops it, g has the scale in its recip */
+		vs(VMUL, T_ACC, T_ACC, attn_drop_word(3));
+#endif
 	vv(VMOV, T_ROW, T_ACC, 0);
 }
 
-/* ds = bf16((dP - dot) * p) for the t keys of row r; ds, p bf16 [t][t] */
+/*
+ * ds = bf16((dP - dot) * p) for the t keys of row r; ds, p bf16 [t][t]; where p has a sign it is
+ * dropped, and dP is 0
+ */
 static inline void attn_ds(uint32_t v, uint32_t g, uint32_t r, uint32_t p, uint32_t ds,
 			   uint32_t dot)
 {
@@ -107,10 +114,20 @@ static inline void attn_ds(uint32_t v, uint32_t g, uint32_t r, uint32_t p, uint3
 	attn_again_acc(V1, ATTN_CHUNK, A.keys);
 	for (i = 0; i < A.t; i += A.keys) {
 		attn_chunk(v, i, r == A.row);
+#ifdef KERNELS_DROP
+		attn_rows16(D_A, p, A.keys);
+		if (A.drop)
+			vv(VGATE, V0, D_A, V0);
+#endif
 		vv(VSUB, V0, V0, V1);
 		attn_rows16(D_A, p, A.keys);
 		attn_rows16(D_B, ds, A.keys);
+#ifdef KERNELS_DROP
+		vs(VAND, D_B, D_A, 0x7fffffff);
+		vv(VMUL, D_B, V0, D_B);
+#else
 		vv(VMUL, D_B, V0, D_A);
+#endif
 		p += 2 * A.keys * A.t;
 		ds += 2 * A.keys * A.t;
 	}
@@ -170,12 +187,25 @@ static inline void attn_back_kernel(const struct wse_attn_back_args *a)
 #ifdef KERNELS_SLOPES
 		attn_slope(a->slopes, a->heads, i);
 #endif
+#ifdef KERNELS_DROP
+		attn_drop_head(a->drop, a->s, a->heads, i);
+#endif
 		attn_back_row(g, a->o + A.head * i, a->recip + 4 * t * i, dot);
 		for (r = 0; r <= A.row; r++) {
 			if (r == A.row)
 				attn_turn();
 			attn_p(k, q, 0, r, p, a->max + 4 * t * i);
+#ifdef KERNELS_DROP
+			if (A.drop)
+				attn_drop(p, r, 0);
+#endif
 			attn_ds(v, g, r, p, ds + step * r, dot);
+#ifdef KERNELS_DROP
+			if (A.drop) {
+				attn_rows16(D_A, p, t);
+				vv(VGATE, D_A, D_A, D_A);
+			}
+#endif
 			attn_to_keys(g, p, r, dv);
 			if (keep)
 				continue;

@@ -8,7 +8,7 @@
 #include "../lib/attn_back.h"
 #include "../lib/linear.h"
 #include "../lib/norm.h"
-#ifndef KERNELS_SLOPES
+#if !defined(KERNELS_SLOPES) || defined(KERNELS_DROP)
 #include "../lib/rope.h"
 #endif
 
@@ -16,6 +16,6 @@ WSE_KERNEL(attn_back, wse_attn_back_args)
 WSE_KERNEL(linear_forward, wse_linear_args)
 WSE_KERNEL(linear_wgrad, wse_wgrad_args)
 WSE_KERNEL(norm_back, wse_norm_back_args)
-#ifndef KERNELS_SLOPES
+#if !defined(KERNELS_SLOPES) || defined(KERNELS_DROP)
 WSE_KERNELS_FULL(WSE_KERNEL_OF)
 #endif

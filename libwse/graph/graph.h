@@ -118,7 +118,7 @@ struct wse_unit {
 	uint32_t grad_first, grad_last;	/* operations that write its gradient; UINT32_MAX: none */
 };
 
-#define WSE_OP_INS 6
+#define WSE_OP_INS 7
 #define WSE_OP_OUTS 4
 #define WSE_OP_ARGS 6
 

@@ -89,15 +89,40 @@ static void only_word(struct sections *s, struct wse_yaml *m, const char *key, c
 	reader_choice(&s->r, m, key, 0, values);
 }
 
-static void no_dropout(struct sections *s, struct wse_yaml *m)
+static int is_word(const struct wse_yaml *y, const char *word)
 {
-	static const char *const keys[] = {"dropout_rate", "residual_dropout_rate",
-					   "attention_dropout_rate", "embedding_dropout_rate"};
+	return y && y->type == WSE_YAML_SCALAR && !strcmp(y->text, word);
+}
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
-		if (reader_real(&s->r, m, keys[i], 0, 0.0, 0.0, 1.0) != 0.0)
-			reader_fail(&s->r, wse_yaml_peek(m, keys[i]),
-				    "must be 0: there is no dropout");
+/* a rate of dropout; null is as if it were not there */
+static float read_drop(struct sections *s, struct wse_yaml *m, const char *key, double otherwise)
+{
+	const struct wse_yaml *at = wse_yaml_peek(m, key);
+	double rate = otherwise;
+
+	if (is_word(at, "null"))
+		reader_want(&s->r, m, key, 0);
+	else
+		rate = reader_real(&s->r, m, key, 0, otherwise, 0.0, 1.0);
+	if (at && rate > 0.99)
+		reader_fail(&s->r, at, "%g drops all but all: choose at most 0.99", rate);
+	return (float)rate;
+}
+
+/*
+ * dropout_rate (residual_dropout_rate of GPT-J's files) is that of all, but where embeddings or
+ * attention have their own
+ */
+static void read_dropout(struct sections *s, struct wse_yaml *m, struct wse_gpt *g)
+{
+	double rate = read_drop(s, m, "dropout_rate", 0.0);
+	const char *embed =
+		wse_yaml_peek(m, "embd_pdrop") ? "embd_pdrop" : "embedding_dropout_rate";
+
+	rate = read_drop(s, m, "residual_dropout_rate", rate);
+	g->drop_residual = (float)rate;
+	g->drop_embed = read_drop(s, m, embed, rate);
+	g->drop_attention = read_drop(s, m, "attention_dropout_rate", rate);
 }
 
 /* what a loss is divided by; num_tokens has no weight, as in the Model Zoo */
@@ -113,11 +138,6 @@ static void read_loss(struct sections *s, struct wse_yaml *m)
 	if (reader_real(&s->r, m, "label_smoothing", 0, 0.0, 0.0, 1.0) != 0.0)
 		reader_fail(&s->r, wse_yaml_peek(m, "label_smoothing"),
 			    "must be 0: targets are single tokens");
-}
-
-static int is_word(const struct wse_yaml *y, const char *word)
-{
-	return y && y->type == WSE_YAML_SCALAR && !strcmp(y->text, word);
 }
 
 /* one of Model Zoo's initializers; dev stays 0 when there is none */
@@ -252,7 +272,7 @@ static void read_gpt(struct sections *s, struct wse_yaml *trainer, struct wse_ya
 	mode = reader_choice(r, m, "recompute", 0, recompute);
 	only_flag(s, m, "use_position_embedding", 1);
 	only_word(s, m, "attention_type", "scaled_dot_product");
-	no_dropout(s, m);
+	read_dropout(s, m, &g);
 	read_loss(s, m);
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
 		wse_config_ignore(s, m, ignored[i]);

@@ -124,6 +124,11 @@ void wse_run_facts(struct wse_facts *f, const struct wse_memx_cfg *cfg,
 		cfg->model.family->rates(&cfg->model, model, sizeof(model));
 	if (model[0])
 		wse_fact(f, WSE_FACT_RATES, "adjust_learning_rate", "%s", model);
+	model[0] = 0;
+	if (cfg->model.family->dropout)
+		cfg->model.family->dropout(&cfg->model, model, sizeof(model));
+	if (model[0])
+		wse_fact(f, WSE_FACT_RATES, "dropout", "%s", model);
 }
 
 /* ---- what a file says, and what this run says ---- */

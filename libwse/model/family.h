@@ -99,6 +99,8 @@ struct wse_model_family {
 				      const struct wse_micro_batch *job, uint32_t t);
 	/* optional: which tensors have a part of the learning rate, in words; "": none */
 	void (*rates)(const struct wse_model *m, char *text, size_t size);
+	/* optional: what training drops, in words; "": nothing */
+	void (*dropout)(const struct wse_model *m, char *text, size_t size);
 	/* multiply-adds of the forward pass for one token; a training step does 3 x as many */
 	uint64_t (*macs)(const struct wse_model *m);
 	uint32_t modes;

@@ -238,6 +238,20 @@ static void embed_norm_back(struct build *b, struct alone *n, uint32_t *dres)
 	wse_op_vec_out(b->g, n->unit, n->op.vec);
 }
 
+/* of the embeddings, or of their gradient: in place */
+static void drop_embed(const struct build *b, uint32_t x)
+{
+	if (wse_gpt_drops(b, b->m->drop_embed))
+		wse_op_drop(b->g,
+			    &(struct wse_drop_op){.program = b->program,
+						  .x = x,
+						  .add = WSE_NO_VALUE,
+						  .place = DROP_EMBED,
+						  .rate = b->m->drop_embed,
+						  .over = 1},
+			    NULL);
+}
+
 static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile, uint32_t t,
 		     uint32_t mode, struct wse_graph *g)
 {
@@ -322,6 +336,7 @@ static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile,
 	tables(&b);
 	if (m->embed_norm)
 		x = norm_alone(&b, &embed, x);
+	drop_embed(&b, x);
 	for (uint32_t l = 0; l < m->layers; l++) {
 		blocks[l].x = x;
 		x = wse_gpt_forward_block(&b, &blocks[l]);
@@ -344,6 +359,7 @@ static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile,
 			wse_gpt_inputs_again(&b, blocks, l + 1 - b.every, l);
 		dy = wse_gpt_backward_block(&b, &blocks[l], &dres, dy);
 	}
+	drop_embed(&b, dres);
 	if (m->embed_norm)
 		embed_norm_back(&b, &embed, &dres);
 	wse_op_out(g, OUT_DX, dres);
@@ -399,6 +415,7 @@ const struct wse_model_family wse_family_gpt = {
 	.gather = wse_gpt_gather,
 	.leaf = wse_gpt_leaf,
 	.rates = wse_gpt_describe_rates,
+	.dropout = wse_gpt_describe_dropout,
 	.macs = gpt_macs,
 	.shallow = gpt_shallow,
 	.modes = MODES + 2 * DIVISORS,

@@ -89,6 +89,11 @@ struct wse_gpt {
 	 */
 	float embed_scale, score_scale, logits_scale;
 	float rate[WSE_GPT_RATES]; /* of the learning rate; 0: 1 */
+	/*
+	 * Dropout in training: of the embeddings' sum, of what attention and FFN add to the
+	 * residual, of attention's probabilities; 0 to below 1
+	 */
+	float drop_embed, drop_residual, drop_attention;
 };
 
 extern const struct wse_model_family wse_family_gpt;

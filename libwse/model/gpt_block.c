@@ -90,6 +90,7 @@ void wse_gpt_add_units(const struct build *b, struct block *k, uint32_t layer)
 	struct wse_gpt_block_tensors t;
 
 	wse_gpt_block_tensors_of(b->m, layer, &t);
+	k->layer = layer;
 	k->vec_unit = v;
 	k->at.ln1_g = place_vec(g, v, t.ln1_g, h, 1);
 	k->at.ln1_b = place_vec(g, v, t.ln1_b, h, 1);
@@ -147,6 +148,59 @@ static float score_scale(const struct build *b, uint32_t d)
 	return b->m->score_scale != 0.0f ? b->m->score_scale : 1.0f / wse_sqrtf((float)d);
 }
 
+/* the table of what attention drops, for this phase */
+static uint32_t drop_table(const struct build *b, const struct block *k)
+{
+	return wse_gpt_drops(b, b->m->drop_attention)
+		       ? wse_op_drop_table(b->g, b->program, drop_place(k, DROP_ATTENTION),
+					   b->m->drop_attention)
+		       : 0;
+}
+
+/*
+ * A linear layer's outputs and the residual: binary32, and in bf16 where out16 is not NULL. Its
+ * sums lie apart from the residual if some are dropped; the bits of what is kept are the same
+ */
+static uint32_t onto_residual(const struct build *b, const struct block *k, uint32_t what,
+			      const struct wse_linear_op *l, uint32_t *out16)
+{
+	struct wse_linear_op sums = *l;
+	uint32_t y;
+
+	if (!wse_gpt_drops(b, b->m->drop_residual))
+		return wse_op_linear(b->g, l, out16);
+	sums.post = WSE_POST_NONE;
+	sums.aux = WSE_NO_VALUE;
+	y = wse_op_linear(b->g, &sums, NULL);
+	wse_op_drop(b->g,
+		    &(struct wse_drop_op){.program = b->program,
+					  .x = y,
+					  .add = l->aux,
+					  .place = drop_place(k, what),
+					  .rate = b->m->drop_residual,
+					  .over = 1,
+					  .what = "activations"},
+		    out16);
+	return y;
+}
+
+/* the gradient of what was dropped before it was added */
+static uint32_t drop_back(const struct build *b, const struct block *k, uint32_t what, uint32_t dy)
+{
+	uint32_t out = dy;
+
+	if (wse_gpt_drops(b, b->m->drop_residual))
+		wse_op_drop(b->g,
+			    &(struct wse_drop_op){.program = b->program,
+						  .x = dy,
+						  .add = WSE_NO_VALUE,
+						  .place = drop_place(k, what),
+						  .rate = b->m->drop_residual,
+						  .what = "gradients"},
+			    &out);
+	return out;
+}
+
 /* x -> o: norm, q, k and v, attention */
 static void attention(const struct build *b, struct block *k, uint32_t vec)
 {
@@ -175,7 +229,41 @@ static void attention(const struct build *b, struct block *k, uint32_t vec)
 							    .what = "activations"},
 				    NULL);
 	rotate(b, k, 0);
+	k->attn.drop = drop_table(b, k);
 	k->o = wse_op_attn(b->g, &k->attn);
+}
+
+/* attention's output layer onto the residual; what a serial block's FFN reads */
+static uint32_t add_attention(const struct build *b, struct block *k, uint32_t vec)
+{
+	const struct wse_linear_op l = {.program = b->program,
+					.unit = k->proj_unit,
+					.x = k->o,
+					.vec = vec,
+					.bias = k->at.proj,
+					.post = WSE_POST_ADD16,
+					.aux = k->x,
+					.chunk = b->chunk,
+					.what = "residual"};
+
+	return onto_residual(b, k, DROP_PROJ, &l, b->m->block == WSE_GPT_SERIAL ? &k->mid : NULL);
+}
+
+/* a chunk of the FFN onto the residual */
+static uint32_t add_ffn(const struct build *b, const struct block *k, uint32_t vec, uint32_t mid32,
+			uint32_t *out16)
+{
+	const struct wse_linear_op l = {.program = b->program,
+					.unit = k->fc2_unit,
+					.x = k->g,
+					.vec = vec,
+					.bias = b->chunk ? WSE_NO_BIAS : k->at.fc2,
+					.post = WSE_POST_ADD32,
+					.aux = mid32,
+					.chunk = b->chunk,
+					.what = "residual"};
+
+	return onto_residual(b, k, DROP_FFN, &l, out16);
 }
 
 /* the FFN's input: a norm of the sum behind attention, or of the block's input */
@@ -223,15 +311,12 @@ uint32_t wse_gpt_forward_block(struct build *b, struct block *k)
 	if (b->keep == SPILL_INPUT)
 		k->spill = wse_op_spill(b->g, k->x, "inputs of blocks");
 	attention(b, k, vec);
-	mid32 = wse_gpt_linear(b, k->proj_unit, k->o, vec, k->at.proj, WSE_POST_ADD16, k->x,
-			       "residual", b->m->block == WSE_GPT_SERIAL ? &k->mid : NULL);
+	mid32 = add_attention(b, k, vec);
 	ffn_norm(b, k, vec);
 	for (uint32_t j = 0; j < b->chunks; j++) {
 		ffn(b, k, vec, j);
 		b->chunk = j;
-		mid32 = wse_gpt_linear(b, k->fc2_unit, k->g, vec, j ? WSE_NO_BIAS : k->at.fc2,
-				       WSE_POST_ADD32, mid32, "residual",
-				       j + 1 == b->chunks ? &out : NULL);
+		mid32 = add_ffn(b, k, vec, mid32, j + 1 == b->chunks ? &out : NULL);
 		b->chunk = 0;
 	}
 	return out;
@@ -249,6 +334,7 @@ static uint32_t ffn_back(struct build *b, struct block *k, uint32_t vec, uint32_
 {
 	uint32_t d, dc = WSE_NO_VALUE;
 
+	dy = drop_back(b, k, DROP_FFN, dy);
 	for (uint32_t j = 0; j < b->chunks; j++) {
 		if (b->keep != KEEP_ALL) {
 			enter(b, FORWARD);
@@ -279,8 +365,7 @@ static void make_again(struct build *b, struct block *k, uint32_t vec)
 	if (b->keep >= KEEP_INPUT) {
 		attention(b, k, vec);
 		if (b->m->block == WSE_GPT_SERIAL)
-			wse_gpt_linear(b, k->proj_unit, k->o, vec, k->at.proj, WSE_POST_ADD16, k->x,
-				       "residual", &k->mid);
+			add_attention(b, k, vec);
 	} else if (b->keep != KEEP_ALL && one) {
 		norm_again(b, &k->ln1, vec);
 		k->a = wse_op_norm(b->g, &k->ln1, "activations");
@@ -292,7 +377,7 @@ static void make_again(struct build *b, struct block *k, uint32_t vec)
 uint32_t wse_gpt_backward_block(struct build *b, struct block *k, uint32_t *dres, uint32_t dy)
 {
 	struct wse_graph *g = b->g;
-	uint32_t vec = wse_op_vec_in(g, k->vec_unit), d, dc, mid;
+	uint32_t vec = wse_op_vec_in(g, k->vec_unit), d, dc, mid, dropped;
 	enum wse_gpt_block form = b->m->block;
 
 	make_again(b, k, vec);
@@ -303,9 +388,11 @@ uint32_t wse_gpt_backward_block(struct build *b, struct block *k, uint32_t *dres
 		if (form == WSE_GPT_SERIAL)
 			dy = mid;
 	}
-	wse_op_wgrad(g, b->program, k->proj_unit, k->o, dy, vec, k->at.proj);
-	d = wse_gpt_linear_back(b, k->proj_unit, dy, WSE_POST_BF16, WSE_NO_VALUE);
+	dropped = drop_back(b, k, DROP_PROJ, dy);
+	wse_op_wgrad(g, b->program, k->proj_unit, k->o, dropped, vec, k->at.proj);
+	d = wse_gpt_linear_back(b, k->proj_unit, dropped, WSE_POST_BF16, WSE_NO_VALUE);
 	k->attn.program = b->program;
+	k->attn.drop = drop_table(b, k);
 	wse_op_attn_back(g, &k->attn, k->o, d);
 	rotate(b, k, 1);
 	/* once more even where attention was: 2 h T bytes for the time between are worth a norm */

@@ -6,6 +6,7 @@
 #include "model/gpt.h"
 #include "model/gpt_sizes.h"
 #include "model/gpt_tensors.h"
+#include "ops/drop.h"
 #include "ops/ops.h"
 
 /* how much of a block is kept for the backward pass */
@@ -41,6 +42,7 @@ struct vectors {
 };
 
 struct block {
+	uint32_t layer;
 	uint32_t vec_unit, qkv_unit, proj_unit, fc_unit, fc2_unit;
 	struct vectors at;
 	/*
@@ -52,6 +54,20 @@ struct block {
 	struct wse_attn_op attn;
 	uint32_t a, o, mid, c, g, deriv;
 };
+
+/* where in the model something is dropped: numbers of places */
+enum { DROP_EMBED, DROP_ATTENTION, DROP_PROJ, DROP_FFN, DROP_PLACES = DROP_FFN };
+
+/* in a graph of the forward pass alone nothing is */
+static inline int wse_gpt_drops(const struct build *b, float rate)
+{
+	return rate > 0.0f && !b->g->forward;
+}
+
+static inline uint32_t drop_place(const struct block *k, uint32_t what)
+{
+	return k->layer * DROP_PLACES + what;
+}
 
 static inline void enter(struct build *b, enum phase phase)
 {

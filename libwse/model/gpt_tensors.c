@@ -300,6 +300,24 @@ void wse_gpt_describe_rates(const struct wse_model *model, char *text, size_t si
 			       decimal(rate[i], number, sizeof(number)));
 }
 
+void wse_gpt_describe_dropout(const struct wse_model *model, char *text, size_t size)
+{
+	const struct wse_gpt *m = wse_gpt(model);
+	const struct {
+		const char *name;
+		float rate;
+	} all[] = {{"embedding", m->drop_embed},
+		   {"residual", m->drop_residual},
+		   {"attention", m->drop_attention}};
+	char number[32];
+
+	text[0] = 0;
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (all[i].rate != 0.0f)
+			append(text, size, "%s%s %s", text[0] ? ", " : "", all[i].name,
+			       decimal(all[i].rate, number, sizeof(number)));
+}
+
 void wse_gpt_describe_form(const struct wse_gpt *m, char *text, size_t size)
 {
 	static const char *const blocks[] = {"", " parallel=1", " parallel=2"};

@@ -51,6 +51,8 @@ static inline uint32_t wse_gpt_kv_width(const struct wse_gpt *m)
 int wse_gpt_make_tensors(const struct wse_gpt *m, struct wse_tensor_table *tab);
 /* "qkv 0.5, fc 0.5": which matrices have a part of the learning rate */
 void wse_gpt_describe_rates(const struct wse_model *model, char *text, size_t size);
+/* "embedding 0.1, residual 0.1, attention 0.1", those that are not 0 */
+void wse_gpt_describe_dropout(const struct wse_model *model, char *text, size_t size);
 /* appends to text [size] in what the form differs from GPT-2's, for checkpoints */
 void wse_gpt_describe_form(const struct wse_gpt *m, char *text, size_t size);
 

@@ -14,7 +14,7 @@
 #include "ops/scalar_attn.h"
 
 enum { A_D, A_HEADS, A_GROUP, A_KV, A_SCALE };
-enum { IN_QKV, IN_O, IN_DOUT, IN_MAX, IN_RECIP, IN_SLOPES = WSE_ATTN_IN_SLOPES };
+enum { IN_QKV, IN_O, IN_DOUT, IN_MAX, IN_RECIP, IN_SLOPES = WSE_ATTN_IN_SLOPES, IN_DROP };
 enum { OUT_O, OUT_MAX, OUT_RECIP, OUT_WORK };
 enum { OUT_DQKV, OUT_BACK_WORK, OUT_BACK_SUMS };
 
@@ -33,6 +33,7 @@ uint32_t wse_op_attn(struct wse_graph *g, struct wse_attn_op *a)
 	a->recip = wse_graph_value(g, "statistics", WSE_TYPE_F32, WSE_SHAPE_TOKENS, a->heads);
 	op->in[IN_QKV] = a->qkv;
 	op->in[IN_SLOPES] = a->slopes ? a->slopes - 1 : WSE_NO_VALUE;
+	op->in[IN_DROP] = a->drop ? a->drop - 1 : WSE_NO_VALUE;
 	op->out[OUT_O] = o;
 	op->out[OUT_MAX] = a->max;
 	op->out[OUT_RECIP] = a->recip;
@@ -55,6 +56,7 @@ void wse_op_attn_back(struct wse_graph *g, const struct wse_attn_op *a, uint32_t
 	op->in[IN_MAX] = a->max;
 	op->in[IN_RECIP] = a->recip;
 	op->in[IN_SLOPES] = a->slopes ? a->slopes - 1 : WSE_NO_VALUE;
+	op->in[IN_DROP] = a->drop ? a->drop - 1 : WSE_NO_VALUE;
 	op->out[OUT_DQKV] = a->qkv;
 	op->out[OUT_BACK_WORK] = wse_graph_value(g, "attention", WSE_TYPE_BYTE, WSE_SHAPE_WORK,
 						 wse_attn_back_work(g->t, g->seq, a->d, a->heads));
@@ -77,6 +79,8 @@ static int shares(const struct wse_op *op)
 
 static enum wse_op_full attn_full(const struct wse_op *op)
 {
+	if (op->in[IN_DROP] != WSE_NO_VALUE)
+		return WSE_OP_DROPS;
 	if (op->in[IN_SLOPES] != WSE_NO_VALUE)
 		return WSE_OP_SLOPES;
 	return shares(op) ? WSE_OP_FULL : WSE_OP_PLAIN;
@@ -142,6 +146,9 @@ static int attn_check(const struct wse_graph *g, const struct wse_op *op)
 		ret = wse_fail(-EINVAL, "%u heads a column, each over %u of %u columns", heads,
 			       op->arg[A_GROUP], g->tile.cols);
 	ret = ret ? ret : wse_attn_check_slopes(g, op->in[IN_SLOPES], heads, op->arg[A_GROUP]);
+	if (!ret && op->in[IN_DROP] != WSE_NO_VALUE)
+		ret = wse_check_value(g, op->in[IN_DROP], WSE_TYPE_BYTE, WSE_SHAPE_WORK,
+				      wse_drop_table(g->t), "the table of dropout");
 	if (!ret && (g->seq % g->t || wse_graph_tokens(g) % g->seq))
 		ret = wse_fail(
 			-EINVAL,
@@ -165,6 +172,7 @@ static void attn_emit(struct wse_emit *e, const struct wse_op *op)
 		.group = op->arg[A_GROUP],
 		.kv = op->arg[A_KV],
 		.slopes = wse_emit_addr(e, op->in[IN_SLOPES]),
+		.drop = wse_emit_addr(e, op->in[IN_DROP]),
 	};
 
 	wse_emit_kernel(e, op, a);
@@ -195,6 +203,7 @@ static void attn_back_emit(struct wse_emit *e, const struct wse_op *op)
 		.kv = op->arg[A_KV],
 		.sums = wse_emit_addr(e, op->out[OUT_BACK_SUMS]),
 		.slopes = wse_emit_addr(e, op->in[IN_SLOPES]),
+		.drop = wse_emit_addr(e, op->in[IN_DROP]),
 	};
 
 	wse_emit_kernel(e, op, a);
@@ -219,9 +228,15 @@ int wse_attn_slopes_of(struct wse_oracle_run *o, uint32_t value, uint32_t heads,
 
 static struct wse_attn_shape shape_of(const struct wse_graph *g, const struct wse_op *op)
 {
-	return (struct wse_attn_shape){
-		wse_graph_tokens(g), g->seq, op->arg[A_D], op->arg[A_HEADS], op->arg[A_GROUP],
-		op->arg[A_KV],	     0,	     NULL};
+	return (struct wse_attn_shape){wse_graph_tokens(g),
+				       g->seq,
+				       op->arg[A_D],
+				       op->arg[A_HEADS],
+				       op->arg[A_GROUP],
+				       op->arg[A_KV],
+				       0,
+				       NULL,
+				       NULL};
 }
 
 static int attn_run_oracle(struct wse_oracle_run *o, const struct wse_op *op)
@@ -233,6 +248,7 @@ static int attn_run_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 				     &slopes);
 
 	shape.slopes = slopes;
+	shape.drop = wse_oracle_mem(o, op->in[IN_DROP]);
 	ret = ret ? ret
 		  : wse_attn_oracle(&tile, &shape, wse_oracle_mem(o, op->in[IN_QKV]),
 				    wse_oracle_mem(o, op->out[OUT_O]),
@@ -251,6 +267,7 @@ static int attn_back_run_oracle(struct wse_oracle_run *o, const struct wse_op *o
 				     &slopes);
 
 	shape.slopes = slopes;
+	shape.drop = wse_oracle_mem(o, op->in[IN_DROP]);
 	ret = ret ? ret
 		  : wse_attn_back_oracle(
 			    &tile, &shape, wse_oracle_mem(o, op->in[IN_QKV]),
@@ -269,11 +286,19 @@ static uint64_t slope_cycles(const struct wse_graph *g, const struct wse_op *op)
 					       op->kind == WSE_OP_ATTN_BACK);
 }
 
+static uint64_t drop_cycles(const struct wse_graph *g, const struct wse_op *op)
+{
+	return op->in[IN_DROP] == WSE_NO_VALUE
+		       ? 0
+		       : wse_attn_drop_cycles(g->t, g->seq, op->arg[A_HEADS],
+					      op->kind == WSE_OP_ATTN_BACK);
+}
+
 static uint64_t attn_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
 	return WSE_START_CYCLES +
 	       wse_attn_cycles(g->t, g->seq, op->arg[A_D], op->arg[A_HEADS], op->arg[A_GROUP]) +
-	       slope_cycles(g, op);
+	       slope_cycles(g, op) + drop_cycles(g, op);
 }
 
 static uint64_t attn_back_cycles(const struct wse_graph *g, const struct wse_op *op)
@@ -282,7 +307,7 @@ static uint64_t attn_back_cycles(const struct wse_graph *g, const struct wse_op 
 	       wse_attn_back_cycles(g->t, g->seq, op->arg[A_D], op->arg[A_HEADS],
 				    op->arg[A_GROUP]) +
 	       (shares(op) ? wse_attn_share_cycles(g->t, op->arg[A_D], op->arg[A_HEADS]) : 0) +
-	       slope_cycles(g, op);
+	       slope_cycles(g, op) + drop_cycles(g, op);
 }
 
 const struct wse_op_type wse_type_attn = {.name = "attention",

@@ -155,6 +155,12 @@ static inline uint64_t wse_attn_slope_cycles(uint32_t t, uint32_t s, uint32_t he
 	return heads * (uint64_t)(s / wse_attn_keys(t)) * chunk;
 }
 
+/* dropout: bits of a row's keys, 64 at a time, a key has scalar steps of its own */
+static inline uint64_t wse_attn_drop_cycles(uint32_t t, uint32_t s, uint32_t heads, int back)
+{
+	return heads * (uint64_t)(s * 30 + s / wse_attn_keys(t) * (back ? 250 : 195));
+}
+
 /* adding up the gradients of keys and values that heads share */
 static inline uint64_t wse_attn_share_cycles(uint32_t t, uint32_t d, uint32_t heads)
 {

@@ -71,6 +71,8 @@ struct wse_micro_batch {
 	int backward;			/* 0: only losses (and logits) are wanted */
 	/* dlogits = (softmax - onehot) * scale: 1 / tokens of a step */
 	float scale;
+	/* of the step: what seeds of dropout are made from; 0: nothing is dropped */
+	uint64_t drop;
 	const struct wse_image *images;	/* [graph.nunits] */
 	struct wse_span in[WSE_GRAPH_IO];
 	struct wse_span out[WSE_GRAPH_IO];	/* buf NULL: not wanted */

@@ -16,7 +16,7 @@
 static const struct wse_op_type *const types[WSE_OP_KINDS] = {
 	/* in the order of enum wse_op_kind */
 	WSE_HOST_OPS(HOST) WSE_KERNELS(KERNEL) WSE_KERNELS_CHUNKS(KERNEL) WSE_KERNELS_FULL(KERNEL)
-		WSE_KERNELS_PAST(KERNEL)};
+		WSE_KERNELS_DROP(KERNEL) WSE_KERNELS_PAST(KERNEL)};
 
 const struct wse_op_type *wse_op_type(uint32_t kind)
 {
@@ -97,7 +97,17 @@ static const struct wse_graph_program plain[] = {{"train.elf", 0},
 				      slopes[] = {{"slopes.elf", 0x4e00},
 						  {"slopes_forward.elf", 0x2c00},
 						  {"slopes_backward.elf", 0x2c00},
-						  {"slopes_cached.elf", 0x2c00}};
+						  {"slopes_cached.elf", 0x2c00}},
+				      /* text with a past has no dropout */
+	drops[] = {{"drop.elf", 0x5800},
+		   {"drop_forward.elf", 0x3200},
+		   {"drop_backward.elf", 0x3200},
+		   {"full_cached.elf", 0x2c00}};
+
+static const struct wse_graph_program *const programs[] = {[WSE_OP_PLAIN] = plain,
+							   [WSE_OP_FULL] = full,
+							   [WSE_OP_SLOPES] = slopes,
+							   [WSE_OP_DROPS] = drops};
 
 /* the most that an operation of a program wants */
 static enum wse_op_full wanted(const struct wse_graph *g, uint32_t program)
@@ -123,7 +133,7 @@ static void choose_programs(struct wse_graph *g)
 
 		for (size_t k = 0; k < sizeof(plain) / sizeof(*plain) && want; k++)
 			if (!strcmp(p->file, plain[k].file)) {
-				*p = want == WSE_OP_SLOPES ? slopes[k] : full[k];
+				*p = programs[want][k];
 				break;
 			}
 	}

@@ -26,7 +26,8 @@
 #define WSE_KERNEL_KIND(kind, name, args) WSE_OP_##kind,
 enum wse_op_kind {
 	WSE_HOST_OPS(WSE_HOST_KIND) WSE_KERNELS(WSE_KERNEL_KIND) WSE_KERNELS_CHUNKS(WSE_KERNEL_KIND)
-		WSE_KERNELS_FULL(WSE_KERNEL_KIND) WSE_KERNELS_PAST(WSE_KERNEL_KIND) WSE_OP_KINDS
+		WSE_KERNELS_FULL(WSE_KERNEL_KIND) WSE_KERNELS_DROP(WSE_KERNEL_KIND)
+			WSE_KERNELS_PAST(WSE_KERNEL_KIND) WSE_OP_KINDS
 };
 
 struct wse_emit;
@@ -45,8 +46,8 @@ enum wse_bound {
 	WSE_BOUNDS
 };
 
-/* what a program must have beside the kernels of GPT-2's form: all forms, and slopes */
-enum wse_op_full { WSE_OP_PLAIN, WSE_OP_FULL, WSE_OP_SLOPES };
+/* what a program must have beside the kernels of GPT-2's form: all forms; slopes; dropout, too */
+enum wse_op_full { WSE_OP_PLAIN, WSE_OP_FULL, WSE_OP_SLOPES, WSE_OP_DROPS };
 
 struct wse_op_type {
 	const char *name;

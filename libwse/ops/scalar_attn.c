@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "num/elementwise.h"
+#include "ops/drop.h"
 #include "wse_kernel.h"
 
 #define LANES_MAX 8
@@ -29,7 +30,9 @@ struct part {
 	float *sum;	     /* forward: [d][t] */
 	float slope;	     /* of the head; where there are slopes at all */
 	int sloped;
-	uint32_t step; /* keys of a pass, of several; 0: all keys come together */
+	uint32_t step;		     /* keys of a pass, of several; 0: all keys come together */
+	const struct wse_drop *drop; /* NULL: there is none */
+	uint32_t token, feature;     /* numbers of the row's first token, of the head's first key */
 };
 
 /* feature f of an array whose columns are `step` apart */
@@ -127,6 +130,21 @@ static void probabilities(const struct part *a, uint32_t from, uint32_t to)
 		}
 }
 
+/* does P of a key and token go on? With dropout, where it is above 0 */
+static int kept(const struct part *a, uint32_t key, uint32_t t)
+{
+	return !a->drop || (a->p[(size_t)key * a->t + t] > 0.0f &&
+			    wse_drop_keeps(a->drop, a->token + t, a->feature + key));
+}
+
+static void drop(const struct part *a, uint32_t from, uint32_t to)
+{
+	for (uint32_t key = from; key < to; key++)
+		for (uint32_t t = 0; t < a->t; t++)
+			if (!kept(a, key, t))
+				a->p[(size_t)key * a->t + t] = 0.0f;
+}
+
 /* a / ln 2, rounded to a whole number */
 static float whole(float a)
 {
@@ -166,6 +184,7 @@ static void pass(const struct part *a, uint32_t from, uint32_t n, float *m, floa
 	for (uint32_t key = from; key < to; key++)
 		for (uint32_t t = 0; t < a->t; t++)
 			l[t] = ew_add(l[t], a->p[(size_t)key * a->t + t]);
+	drop(a, from, to);
 	for (uint32_t f = 0; f < a->d; f++)
 		over_keys(a, a->v + row_of(a, f, a->in), a->p, from, to, a->sum + (size_t)f * a->t);
 }
@@ -183,7 +202,7 @@ static void forward(const struct part *a, uint16_t *o, float *m, float *r)
 	for (uint32_t from = 0; from < a->n; from += n)
 		pass(a, from, n, m, r);
 	for (uint32_t t = 0; t < a->t; t++)
-		r[t] = ew_recip(r[t]);
+		r[t] = a->drop ? ew_mul(ew_recip(r[t]), a->drop->scale) : ew_recip(r[t]);
 	for (uint32_t f = 0; f < a->d; f++)
 		for (uint32_t t = 0; t < a->t; t++)
 			o[row_of(a, f, a->out) + t] =
@@ -209,6 +228,8 @@ static void backward(const struct part *a, const float *o, const float *dout, fl
 			if (f % a->own == a->own - 1)
 				a->dot[t] = f < a->own ? part : ew_add(a->dot[t], part);
 		}
+		if (a->drop)
+			a->dot[t] = ew_mul(a->dot[t], a->drop->unscale);
 	}
 	scores(a);
 	probabilities(a, 0, a->n);
@@ -217,8 +238,11 @@ static void backward(const struct part *a, const float *o, const float *dout, fl
 		for (uint32_t t = 0; t < a->t; t++) {
 			size_t i = (size_t)key * a->t + t;
 
-			a->ds[i] = through_bf16(ew_mul(ew_sub(a->s[i], a->dot[t]), a->p[i]));
+			float dp = kept(a, key, t) ? a->s[i] : 0.0f;
+
+			a->ds[i] = through_bf16(ew_mul(ew_sub(dp, a->dot[t]), a->p[i]));
 		}
+	drop(a, 0, a->n);
 	for (uint32_t f = 0; f < a->d; f++) {
 		memset(acc, 0, sizeof(*acc) * a->t);
 		over_keys(a, a->k + row_of(a, f, a->in), a->ds, 0, a->n, acc);
@@ -332,6 +356,9 @@ static struct part part_of(const struct whole *w, uint32_t c, uint32_t a, uint32
 		.slope = w->s.slopes ? w->s.slopes[head] : 0.0f,
 		.sloped = w->s.slopes != NULL,
 		.step = wse_attn_keeps(w->t, w->s.longest ? w->s.longest : w->s.s) ? 0 : w->t,
+		.drop = w->s.drop && w->s.drop->keep ? w->s.drop : NULL,
+		.token = first + i * w->t,
+		.feature = head * w->s.s,
 	};
 }
 

@@ -34,7 +34,11 @@
  *   dP[t'] = +0, + v[f][t'] * g[f] for f ascending
  *   dS[t'] = bf16((dP - D) * P)
  *   dq[f]  = bf16((+0, + k[f][t'] * dS[t'] for t' ascending) * scale)
- * and for a key t' of row j of its sequence, over the rows i of the sequence from the last one
+ * With dropout (drop.h: feature head * s + t', token t of the micro-batch) P is +0 behind l where
+ * it is dropped or not above 0, r is 1 / l times 1 / (1 - rate), D is multiplied by 1 - rate, and
+ *   dP[t'] = +0 where P is
+ * and dS has P as it was before.
+ * For a key t' of row j of its sequence, over the rows i of the sequence from the last one
  * north to j:
  *   part   = lanes and tree as in linear.h over row i's tokens of g[f][t] * P[t'][t] (dv), of
  *          q[f][t] * dS[t'][t] (dk)
@@ -44,6 +48,8 @@
 #define WSE_OPS_SCALAR_ATTN_H
 
 #include "graph/tile.h"
+
+struct wse_drop;
 
 struct wse_attn_shape {
 	uint32_t tokens; /* of the micro-batch: rows * T, T a multiple of 8 */
@@ -56,6 +62,7 @@ struct wse_attn_shape {
 	uint32_t longest;
 	/* of all heads, the first column's first: heads * cols / group; NULL: there are none */
 	const float *slopes;
+	const struct wse_drop *drop; /* of P; NULL: there is none */
 };
 
 /* -EINVAL: the shape does not fit the tile; -ENOMEM */

@@ -8,7 +8,11 @@
 
 #include "base/error.h"
 #include "base/pages.h"
+#include "num/num.h"
 #include "session.h"
+
+/* of the run's random numbers, apart from those of tensors, text and masks */
+#define DROP_STREAM (0xd209ull << 48)
 
 static uint32_t samples_of(const struct wse_session *s)
 {
@@ -55,7 +59,7 @@ int wse_slots_counts(const struct wse_slots *b, uint64_t i)
 
 int wse_slots_scale(struct wse_slots *b, uint64_t *n)
 {
-	const struct wse_session *s = b->s;
+	struct wse_session *s = b->s;
 	uint64_t all = s->cfg.batch * s->cfg.model.span;
 	float scale;
 
@@ -68,8 +72,10 @@ int wse_slots_scale(struct wse_slots *b, uint64_t *n)
 					  : 1.0f / (float)*n;
 	if (s->cfg.model.logits_scale != 0.0f)
 		scale *= s->cfg.model.logits_scale;
-	for (uint32_t k = 0; k < s->plan.micro_batches; k++)
+	for (uint32_t k = 0; k < s->plan.micro_batches; k++) {
 		b->jobs[k].scale = scale;
+		b->jobs[k].drop = wse_rng_u64(s->cfg.seed, DROP_STREAM, wse_session_step(s)) | 1;
+	}
 	return 0;
 }
 

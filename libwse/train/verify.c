@@ -120,6 +120,7 @@ static int run(struct wse_session *s, struct wse_exec *e, const char *wave, stru
 	for (uint32_t k = 0; k < s->plan.micro_batches; k++) {
 		r->io.jobs[k].images = images;
 		r->io.jobs[k].scale = s->io.jobs[k].scale;
+		r->io.jobs[k].drop = s->io.jobs[k].drop;
 	}
 	step = wse_slots_step(&r->io, s->plan.micro_batches);
 	step.step = wse_session_step(s) + 1;

@@ -141,6 +141,7 @@ struct wse_attn_args {
 	 * the slopes of all columns' heads, heads * COLS / group; 0: there are none
 	 */
 	uint32_t slopes;
+	uint32_t drop;		/* table of struct wse_drop_args; 0: no score is dropped */
 };
 
 /* keys whose scores the lanes make at a time */
@@ -185,6 +186,7 @@ struct wse_attn_back_args {
 	uint32_t kv;		/* as above */
 	uint32_t sums;		/* wse_attn_sums() bytes; 0 where heads do not share keys */
 	uint32_t slopes;	/* as above */
+	uint32_t drop;		/* as above */
 };
 
 /* gradients of a shared head's keys and values: of a head of queries in bf16, and their sums */
@@ -249,6 +251,52 @@ struct wse_rope_args {
 #define WSE_ROPE_SUMS	64	/* elements of a chunk: half of the accumulators */
 
 /*
+ * Dropout: an element is kept where 31 bits, made from the seed, the feature's number and the
+ * token's in the micro-batch, are not below its rate; what is kept is multiplied by scale = 1 / (1
+ * - rate). Then `add` is added. So no bit depends on a device or on what else a core does. Token i
+ * has wse_drop_hash(seed + i * WSE_DROP_STEP), feature j the same of ~seed; wse_drop_stir() of
+ * their sum are the bits. Attention drops with a head's keys for features, number head * s + key.
+ */
+struct wse_drop_args {
+	/* out: u32 [T] of tokens, then ~seed, keep, and the bits of scale and 1 / scale */
+	uint32_t table;
+	uint32_t seed;
+	uint32_t keep;		/* 2^31 - rate * 2^31; 0: nothing is dropped */
+	uint32_t scale, unscale; /* binary32: 1 / (1 - rate), 1 - rate */
+	uint32_t t, h;		/* h 0: the table alone */
+	uint32_t x, x32;	/* [h][T], binary32 where x32 is 1, else bf16 */
+	uint32_t add, add32;	/* likewise, or 0 */
+	uint32_t out, out32;	/* likewise, or 0; out may be x */
+	uint32_t out16;		/* bf16 [h][T], or 0 */
+};
+
+#define WSE_DROP_STEP	0x9e3779b9u
+
+static inline uint32_t wse_drop_table(uint32_t t)
+{
+	return 4 * t + 16;
+}
+
+static inline uint32_t wse_drop_hash(uint32_t x)
+{
+	x = (x ^ x >> 16) * 0x7feb352du;
+	x = (x ^ x >> 15) * 0x846ca68bu;
+	return x ^ x >> 16;
+}
+
+/* additions, shifts and exclusive ors, for the lanes have no products of integers */
+static inline uint32_t wse_drop_stir(uint32_t x)
+{
+	x ^= x >> 15;
+	x += x << 10;
+	x ^= x >> 6;
+	x += x << 3;
+	x ^= x >> 11;
+	x += x << 15;
+	return x ^ x >> 13;
+}
+
+/*
  * softmax cross-entropy over the columns; dy = bf16((softmax - onehot) * scale), of padding 0; t at
  * most 64
  */
@@ -294,9 +342,9 @@ struct wse_loss_chunk_args {
  * Kernels: X(KIND, entry, its struct). The entry is the start function in the programs; libwse
  * makes the operation WSE_OP_KIND of it, whose row is wse_type_entry in the operation's file. Those
  * of WSE_KERNELS are in train.elf; those of WSE_KERNELS_FULL in full.elf and its phases, beside
- * them (slopes.elf and its phases have attention with slopes in place of rotary positions); those
- * of a vocabulary in chunks in loss.elf alone; that of text with a past in cached.elf
- * and full_cached.elf.
+ * them (slopes.elf and its phases have attention with slopes in place of rotary positions); that of
+ * WSE_KERNELS_DROP in drop.elf and its phases, beside all of these; those of a vocabulary in chunks
+ * in loss.elf alone; that of text with a past in cached.elf and full_cached.elf.
  */
 #define WSE_KERNELS(X) \
 	X(LINEAR, linear_forward, wse_linear_args) \
@@ -309,6 +357,8 @@ struct wse_loss_chunk_args {
 	X(LOSS, loss, wse_loss_args)
 #define WSE_KERNELS_FULL(X) \
 	X(ROPE, rope, wse_rope_args)
+#define WSE_KERNELS_DROP(X) \
+	X(DROP, drop, wse_drop_args)
 #define WSE_KERNELS_CHUNKS(X) \
 	X(LOSS_PART, loss_part, wse_loss_chunk_args) \
 	X(LOSS_JOIN, loss_join, wse_loss_chunk_args) \
@@ -320,6 +370,7 @@ struct wse_loss_chunk_args {
 	_Static_assert(sizeof(struct args) <= 64, #args ": a START has 16 argument words");
 WSE_KERNELS(WSE_KERNEL_FITS)
 WSE_KERNELS_FULL(WSE_KERNEL_FITS)
+WSE_KERNELS_DROP(WSE_KERNEL_FITS)
 WSE_KERNELS_CHUNKS(WSE_KERNEL_FITS)
 WSE_KERNELS_PAST(WSE_KERNEL_FITS)
 

@@ -314,7 +314,8 @@ struct wse_attn_op {
 	float scale; /* by which q is scaled already; 0: 1 / sqrt(d * group) */
 	/* ALiBi: 1 + a value with a table of slopes (struct wse_attn_args); 0: there are none */
 	uint32_t slopes;
-	uint32_t resv;
+	/* dropout of P: 1 + a value with a table (struct wse_drop_args); 0: there is none */
+	uint32_t drop;
 };
 
 uint32_t wse_op_attn(struct wse_graph *g, struct wse_attn_op *a);

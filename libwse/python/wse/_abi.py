@@ -570,6 +570,7 @@ class wse_attn_op(Structure):
     kv: heads of keys and values, each shared by heads / kv of queries; 0: heads. qkv has (heads + 2 kv) * d rows
     scale: by which q is scaled already; 0: 1 / sqrt(d * group)
     slopes: ALiBi: 1 + a value with a table of slopes (struct wse_attn_args); 0: there are none
+    drop: dropout of P: 1 + a value with a table (struct wse_drop_args); 0: there is none
     """
 
 
@@ -1090,7 +1091,7 @@ wse_attn_op._fields_ = [
     ("kv", c_uint32),
     ("scale", c_float),
     ("slopes", c_uint32),
-    ("resv", c_uint32),
+    ("drop", c_uint32),
 ]
 
 wse_tokenizer_info._fields_ = [

@@ -382,7 +382,7 @@ class wse_attn_op(Structure):
     kv: int
     scale: float
     slopes: int
-    resv: int
+    drop: int
 
 class wse_tokenizer(Structure): ...
 

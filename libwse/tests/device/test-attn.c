@@ -9,6 +9,7 @@
 
 #include "num/num.h"
 #include "ops/attn_cycles.h"
+#include "ops/drop.h"
 #include "ops/ops.h"
 #include "ops/scalar_attn.h"
 #include "rig.h"
@@ -37,7 +38,11 @@ struct data {
 	float *max, *recip;    /* [heads][tokens] */
 	float scale;
 	float *slopes; /* [heads / group], or NULL */
+	struct wse_drop drop;
 };
+
+/* what a shape has beside what is in train.elf */
+enum { SLOPES = 1, DROPS = 2 };
 
 /* normally distributed; wild: now and then large, an infinity or a NaN */
 static uint16_t *numbers(size_t n, float scale, int wild)
@@ -65,18 +70,21 @@ static float *some_slopes(uint32_t heads)
 }
 
 static void data_init(struct data *d, const struct wse_tile *tile, const struct shape *s, int wild,
-		      int sloped)
+		      int beside)
 {
 	size_t n;
 
-	*d = (struct data){.s = {s->t * tile->rows, s->s, s->d, s->heads, s->group, s->kv, 0, NULL},
-			   .all = s->d * (s->heads + 2 * kv_of(s)) * tile->cols,
-			   .width = s->d * s->heads * tile->cols,
-			   .heads = s->heads * tile->cols,
-			   .scale = 1 / sqrtf((float)s->d)};
+	*d = (struct data){
+		.s = {s->t * tile->rows, s->s, s->d, s->heads, s->group, s->kv, 0, NULL, NULL},
+		.all = s->d * (s->heads + 2 * kv_of(s)) * tile->cols,
+		.width = s->d * s->heads * tile->cols,
+		.heads = s->heads * tile->cols,
+		.scale = 1 / sqrtf((float)s->d)};
 	n = (size_t)d->width * d->s.tokens;
-	d->slopes = sloped ? some_slopes(d->heads / s->group) : NULL;
+	d->slopes = beside & SLOPES ? some_slopes(d->heads / s->group) : NULL;
 	d->s.slopes = d->slopes;
+	d->drop = (struct wse_drop){(uint32_t)rig_rnd(), 0x60000000u, 4.0f / 3, 0.75f};
+	d->s.drop = beside & DROPS ? &d->drop : NULL;
 	d->qkv = numbers((size_t)d->all * d->s.tokens, 1.5f / powf((float)s->d, 0.25f), wild);
 	d->dout = numbers(n, 1, wild);
 	d->o = malloc(n * 2);
@@ -138,7 +146,25 @@ static uint32_t put_slopes(struct rig *g, const struct data *d, const struct sha
 	return to;
 }
 
-static void test_shape(struct rig *g, const struct shape *s, int wild, int sloped)
+/* the table of what is dropped, as the kernel `drop` makes it */
+static uint32_t put_drop(struct rig *g, const struct data *d, const struct shape *s)
+{
+	const uint32_t behind[] = {~d->drop.seed, d->drop.keep, rig_bits(d->drop.scale),
+				   rig_bits(d->drop.unscale)};
+	uint32_t rows = g->tile.rows, to = rig_alloc(g, wse_drop_table(s->t));
+	uint32_t *of = malloc(sizeof(*of) * (s->t + 4) * rows), *at = of;
+
+	for (uint32_t i = 0; i < s->t * rows; i++) {
+		*at++ = wse_drop_hash(d->drop.seed + i * WSE_DROP_STEP);
+		for (uint32_t k = 0; k < 4 && (i + 1) % s->t == 0; k++)
+			*at++ = behind[k];
+	}
+	rig_tokens(g, to, of, (s->t + 4) * rows, 4);
+	free(of);
+	return to;
+}
+
+static void test_shape(struct rig *g, const struct shape *s, int wild, int beside)
 {
 	uint32_t h = s->d * s->heads, tokens = s->t * g->tile.rows, cycles = 0;
 	struct wse_attn_args a = {.t = s->t,
@@ -161,12 +187,11 @@ static void test_shape(struct rig *g, const struct shape *s, int wild, int slope
 	char name[160];
 	int ret;
 
-	snprintf(name, sizeof(name), "%s: t %u, s %u, d %u, %u heads of %u, %u columns each%s",
+	snprintf(name, sizeof(name), "%s: t %u, s %u, d %u, %u heads of %u, %u columns each%s%s%s",
 		 wse_device_uri(g->dev), s->t, s->s, s->d, s->heads, kv_of(s), s->group,
-		 sloped ? (wild ? ", slopes, wild" : ", slopes")
-		 : wild ? ", wild"
-			: "");
-	data_init(&d, &g->tile, s, wild, sloped);
+		 beside & SLOPES ? ", slopes" : "", beside & DROPS ? ", dropout" : "",
+		 wild ? ", wild" : "");
+	data_init(&d, &g->tile, s, wild, beside);
 	rig_clear(g);
 	a.qkv = rig_alloc(g, d.all / g->tile.cols * s->t * 2);
 	a.o = rig_alloc(g, h * s->t * 2);
@@ -175,10 +200,14 @@ static void test_shape(struct rig *g, const struct shape *s, int wild, int slope
 	a.recip = rig_alloc(g, s->heads * s->t * 4);
 	a.work = rig_alloc(g, work > work_back ? work : work_back);
 	b.sums = shared ? rig_alloc(g, shared) : 0;
-	if (sloped)
+	if (beside & SLOPES)
 		a.slopes = b.slopes = put_slopes(g, &d, s);
-	for (int i = 0; i < 2; i++)
-		more[i] = sloped ? wse_attn_slope_cycles(s->t, s->s, s->heads, i) : 0;
+	if (beside & DROPS)
+		a.drop = b.drop = put_drop(g, &d, s);
+	for (int i = 0; i < 2; i++) {
+		more[i] = beside & SLOPES ? wse_attn_slope_cycles(s->t, s->s, s->heads, i) : 0;
+		more[i] += beside & DROPS ? wse_attn_drop_cycles(s->t, s->s, s->heads, i) : 0;
+	}
 	rig_rows(g, a.qkv, d.qkv, d.all, tokens, 2);
 	rig_rows(g, b.dout, d.dout, d.width, tokens, 2);
 	ret = rig_load(g);
@@ -215,7 +244,7 @@ static void test_shape(struct rig *g, const struct shape *s, int wild, int slope
 }
 
 static void test_shapes(const char *uri, const char *program, const struct shape *shapes, size_t n,
-			int sloped)
+			int beside)
 {
 	struct rig g;
 
@@ -223,7 +252,7 @@ static void test_shapes(const char *uri, const char *program, const struct shape
 		return;
 	rig_seed = 1;
 	for (size_t i = 0; i < n; i++)
-		test_shape(&g, &shapes[i], i % 3 == 2, sloped);
+		test_shape(&g, &shapes[i], i % 3 == 2, beside);
 	rig_close(&g);
 }
 
@@ -234,7 +263,12 @@ static void test_program(const char *uri, const char *program, const struct shap
 
 static void test_slopes(const char *uri, const struct shape *shapes, size_t n)
 {
-	test_shapes(uri, "slopes.elf", shapes, n, 1);
+	test_shapes(uri, "slopes.elf", shapes, n, SLOPES);
+}
+
+static void test_drop(const char *uri, const struct shape *shapes, size_t n, int beside)
+{
+	test_shapes(uri, "drop.elf", shapes, n, DROPS | beside);
 }
 
 static void test_device(const char *uri, const struct shape *shapes, size_t n)
@@ -319,6 +353,12 @@ int main(void)
 	};
 	/* several heads on several columns, each with keys of its own: in every program */
 	static const struct shape several[] = {{16, 32, 4, 2, 2, 0}, {8, 16, 8, 3, 2, 0}};
+	/* of the larger program; scores kept, and in one pass */
+	static const struct shape dropped[] = {
+		{16, 64, 16, 1, 1, 0}, {8, 32, 8, 3, 1, 0},  {8, 8, 64, 1, 1, 0},
+		{16, 32, 8, 2, 1, 0},  {64, 64, 8, 1, 1, 0}, {32, 128, 16, 1, 1, 0},
+		{24, 96, 8, 1, 1, 0},  {32, 32, 8, 2, 1, 1},
+	};
 	char uri[64];
 
 	alarm(600);
@@ -357,6 +397,12 @@ int main(void)
 	test_slopes("sim:rtl,rows=4,cols=4", four, COUNT(four));
 	test_slopes("sim:rtl,rows=4,cols=4", group4, COUNT(group4));
 	test_slopes("sim:rtl,rows=2,cols=2", shared, COUNT(shared));
+	test_drop("sim:func,rows=4,cols=4,races=1", dropped, COUNT(dropped), 0);
+	test_drop("sim:func,rows=4,cols=6", group3, COUNT(group3), SLOPES);
+	test_drop("sim:func,rows=8,cols=4,shuffle=1,seed=3", shared, 3, 0);
+	test_drop("sim:rtl,rows=4,cols=4", dropped, COUNT(dropped), 0);
+	test_drop("sim:rtl,rows=4,cols=4", group4, COUNT(group4), SLOPES);
+	test_drop("sim:rtl,rows=2,cols=2", shared, 3, 0);
 	test_deadlock("sim:func,rows=2,cols=1");
 	test_deadlock("sim:rtl,rows=2,cols=2");
 	return tap_end();

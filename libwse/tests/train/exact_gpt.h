@@ -11,13 +11,25 @@
 #include <string.h>
 
 #include "model/gpt_tensors.h"
+#include "ops/drop.h"
 
 struct exact {
 	const struct wse_gpt *m;
 	const struct wse_tensor_table *tab;
 	const double *p; /* parameters, in the table's order */
 	uint32_t seq;
+	const struct wse_micro_batch *job; /* of which something is dropped; NULL: nothing is */
 };
+
+/* what a place (0: embeddings; 3 layer + 1, 2, 3: attention, its output, FFN) multiplies by */
+static double kept(const struct exact *e, uint32_t place, float rate, uint32_t t, uint32_t f)
+{
+	struct wse_drop d = {0};
+
+	if (e->job)
+		d = wse_drop_of(e->job, place, rate);
+	return !d.keep ? 1 : wse_drop_keeps(&d, t, f) ? 1 / (1 - (double)rate) : 0;
+}
 
 static const double *tensor(const struct exact *e, uint32_t t)
 {
@@ -83,7 +95,7 @@ static void turned(const struct wse_gpt *m, double *x, uint32_t t)
 }
 
 /* qkv [seq][heads and twice kv, of d] -> o [seq][heads * d] */
-static void attended(const struct exact *e, double *qkv, double *o)
+static void attended(const struct exact *e, uint32_t layer, double *qkv, double *o)
 {
 	const struct wse_gpt *m = e->m;
 	uint32_t kv = m->kv_heads ? m->kv_heads : m->heads, d = wse_gpt_head_dim(m);
@@ -114,6 +126,8 @@ static void attended(const struct exact *e, double *qkv, double *o)
 			for (uint32_t u = 0; u <= t; u++)
 				for (uint32_t f = 0; f < d; f++)
 					o[(size_t)t * inner + a * d + f] +=
+						kept(e, 3 * layer + 1, m->drop_attention, t,
+						     a * m->seq + u) *
 						p[u] / sum *
 						qkv[(size_t)u * width + inner + (kv + of) * d +
 						    f];
@@ -136,10 +150,15 @@ static void activated(const struct wse_gpt *m, uint32_t seq, double *y)
 		}
 }
 
-static void add_to(double *x, const double *y, size_t n)
+/* what is left of y, onto x [seq][hidden] */
+static void add_to(const struct exact *e, uint32_t place, double *x, const double *y)
 {
-	for (size_t i = 0; i < n; i++)
-		x[i] += y[i];
+	const uint32_t h = e->m->hidden;
+
+	for (uint32_t t = 0; t < e->seq; t++)
+		for (uint32_t i = 0; i < h; i++)
+			x[t * h + i] += y[t * h + i] *
+					kept(e, place, e->m->drop_residual, t, i);
 }
 
 /* the mean loss of tokens [seq + 1] */
@@ -160,6 +179,7 @@ static double exact_loss(const struct exact *e, const uint16_t *tokens)
 			if (m->learned)
 				x[t * h + i] += tensor(e, all.wpe)[(size_t)t * h + i];
 			x[t * h + i] *= m->embed_scale != 0 ? m->embed_scale : 1;
+			x[t * h + i] *= kept(e, 0, m->drop_embed, t, i);
 		}
 	for (uint32_t l = 0; l < m->layers; l++) {
 		struct wse_gpt_block_tensors k;
@@ -167,18 +187,18 @@ static double exact_loss(const struct exact *e, const uint16_t *tokens)
 		wse_gpt_block_tensors_of(m, l, &k);
 		normed(e, k.ln1_g, k.ln1_b, x, a);
 		product(e, k.qkv_w, k.qkv_b, a, wide, qkv, h);
-		attended(e, wide, o);
+		attended(e, l, wide, o);
 		product(e, k.proj_w, k.proj_b, o, y, h, inner);
 		if (m->block == WSE_GPT_SERIAL)
-			add_to(x, y, n);
+			add_to(e, 3 * l + 2, x, y);
 		if (m->block != WSE_GPT_PARALLEL_ONE)
 			normed(e, k.ln2_g, k.ln2_b, x, a);
 		if (m->block != WSE_GPT_SERIAL)
-			add_to(x, y, n);
+			add_to(e, 3 * l + 2, x, y);
 		product(e, k.fc_w, k.fc_b, a, wide, m->filter * (m->gated ? 2 : 1), h);
 		activated(m, e->seq, wide);
 		product(e, k.fc2_w, k.fc2_b, wide, y, h, m->filter);
-		add_to(x, y, n);
+		add_to(e, 3 * l + 3, x, y);
 	}
 	normed(e, all.ln_f_g, all.ln_f_b, x, a);
 	product(e, all.head_w, all.head_b, a, wide, m->vocab, h);

@@ -153,6 +153,11 @@ static void gptj(struct wse_gpt *m)
 	m->no_qkv_bias = m->no_proj_bias = m->head_bias = 1;
 }
 
+static void dropout(struct wse_gpt *m)
+{
+	m->drop_embed = m->drop_residual = m->drop_attention = 0.1f;
+}
+
 static int open_session(struct wse_session *s, const char *yaml, const char *uri,
 			const char *const *sets, uint32_t nsets, form_fn *form)
 {
@@ -392,6 +397,7 @@ int main(int argc, char **argv)
 	step("LLaMA's form, 16 tokens", URI, gpt, NULL, 0, llama);
 	step("LLaMA's form, 32 tokens", URI, gpt, two, 2, llama);
 	step("GPT-J's form, 16 tokens", URI, gpt, NULL, 0, gptj);
+	step("dropout, 32 tokens", URI, gpt, two, 2, dropout);
 	step("an MLP", URI, mlp, NULL, 0, NULL);
 	step("an MLP, a quarter of its weights", URI, mlp, sparse, 1, NULL);
 	wse_linear_streams = 0;

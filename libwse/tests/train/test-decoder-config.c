@@ -60,7 +60,9 @@ static int same_form(const struct wse_gpt *a, const struct wse_gpt *b)
 	       a->no_qkv_bias == b->no_qkv_bias && a->no_proj_bias == b->no_proj_bias &&
 	       a->no_ffn_bias == b->no_ffn_bias && a->head_bias == b->head_bias &&
 	       a->tied == b->tied && a->act == b->act && a->hidden == b->hidden &&
-	       a->heads == b->heads && a->filter == b->filter && a->seq == b->seq;
+	       a->heads == b->heads && a->filter == b->filter && a->seq == b->seq &&
+	       a->drop_embed == b->drop_embed && a->drop_residual == b->drop_residual &&
+	       a->drop_attention == b->drop_attention;
 }
 
 static void gives(const char *what, const char *model, struct wse_gpt want)
@@ -105,6 +107,18 @@ static void forms(void)
 	      "embedding_dropout_rate: 0.0, layer_norm_epsilon: 1.0e-05, loss_scaling: "
 	      "num_tokens, loss_weight: 1.0",
 	      m);
+	m.drop_residual = m.drop_embed = 0.1f;
+	m.drop_attention = 0.2f;
+	gives("gptj with dropout, of the embeddings the same",
+	      "name: gptj, rotary_dim: 6, " SIZES "residual_dropout_rate: 0.1, "
+	      "embedding_dropout_rate: null, attention_dropout_rate: 0.2",
+	      m);
+	m.drop_embed = 0.0f;
+	gives("gptj with dropout, of the embeddings none",
+	      "name: gptj, rotary_dim: 6, " SIZES "dropout_rate: 0.1, embd_pdrop: 0, "
+	      "attention_dropout_rate: 0.2",
+	      m);
+	m.drop_residual = m.drop_attention = 0.0f;
 	m.block = WSE_GPT_PARALLEL_TWO;
 	m.rotary_halves = 1;
 	m.no_qkv_bias = m.no_proj_bias = m.head_bias = 0;

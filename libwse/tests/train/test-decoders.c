@@ -322,6 +322,15 @@ static void same_bits(const char *what, const char *model)
 	ok(got && got == want, "%s: resumed%s%s", what, got ? "" : ": ", got ? "" : wse_error());
 }
 
+/* what is dropped depends on the step's number, not on where a run began */
+static void goes_on(const char *what, const char *model)
+{
+	const char *twin = "sim:func,rows=4,cols=4";
+	uint64_t want = four_steps(model, twin, 1), got = resumed(model, twin);
+
+	ok(want && got == want, "%s: resumed%s%s", what, got ? "" : ": ", got ? "" : wse_error());
+}
+
 /* a model that fits with a program a phase alone: these have the bits of the oracle, too */
 static void in_phases(const char *what, const char *model, const char *program)
 {
@@ -531,6 +540,8 @@ int main(void)
 			 "share_embedding_weights: false, use_ffn_bias: false, "
 			 "use_projection_bias_in_attention: false, "
 			 "use_ffn_bias_in_attention: false, hidden_size: 48, filter_size: 250" ALIBI);
+	goes_on("GPT-J with dropout",
+		GPTJ(2, 4) ", residual_dropout_rate: 0.1, attention_dropout_rate: 0.2");
 	same_bits("MPT", MPT(2, 4));
 	same_bits("BTLM, filter 109 as 112", BTLM(2, 4) ", filter_size: 109");
 	same_bits("NeoX, filter 250 as 256", NEOX(2, 4) ", filter_size: 250");

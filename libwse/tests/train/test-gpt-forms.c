@@ -54,7 +54,8 @@ static char text[] = "/tmp/wse-forms-XXXXXX";
 	.no_proj_bias = 1, .no_ffn_bias = 1, .heads = 8
 
 /* the factors; in which order products of tensors are formed depends on none of them */
-#define MUP .embed_scale = 2.2f, .score_scale = 0.19f, .logits_scale = 0.55f
+#define DROP .drop_embed = 0.1f, .drop_residual = 0.2f, .drop_attention = 0.3f
+#define MUP  .embed_scale = 2.2f, .score_scale = 0.19f, .logits_scale = 0.55f
 
 struct form {
 	const char *name;
@@ -64,6 +65,7 @@ struct form {
 /* where the planner begins, if not at its first mode; that of gpt.c with the FFN in two chunks */
 static uint32_t first_mode;
 #define CHUNKS_2 6u
+static int eval_only; /* a session that does not train */
 
 static const struct form forms[] = {
 	{"RMS norm, no biases, untied",
@@ -115,7 +117,14 @@ static const struct form forms[] = {
 	{"muP, tied", {.learned = 1, .tied = 1, MUP}},
 	{"muP of GPT-J's, a head over two columns, a vocabulary in chunks",
 	 {GPTJ, .heads = 2, .vocab = 2000, MUP}},
+	{"GPT-2's with dropout", {.learned = 1, DROP}},
+	{"GPT-NeoX's with dropout, a head over two columns", {NEOX, .heads = 2, DROP}},
+	{"StarCoder's: one head of keys, dropout", {.learned = 1, .tied = 1, .kv_heads = 1, DROP}},
+	{"BTLM's, filter 107, with dropout", {.gated = 1, .alibi = 1, .filter = 107, DROP}},
 };
+
+/* the first of those with dropout */
+#define DROPPED 24
 
 struct run {
 	const char *uri;
@@ -157,6 +166,7 @@ static int open_run(const struct run *r, const struct form *f, struct wse_sessio
 	m.dev = 0.1f; /* angles and gates matter from the first step on */
 	ret = wse_gpt_init(&cfg.model, &m);
 	cfg.model.mode = mode;
+	cfg.forward = eval_only;
 	return ret ? ret : wse_session_open(s, &cfg, uris, r->devices, NULL);
 }
 
@@ -292,8 +302,8 @@ static void in_chunks(const struct form *f)
 	   f->name, norm[1], norm[0], ret ? ": " : "", ret ? wse_error() : "");
 }
 
-/* a model that needs a program for each phase: they end where the plan says */
-static void phases(const struct form *f)
+/* a model that needs a program for each phase: they end where the plan says; in two of them */
+static void phases(const struct form *f, const char *prefix)
 {
 	static const struct run r = {"sim:func,rows=2,cols=4",
 				     1,
@@ -306,15 +316,78 @@ static void phases(const struct form *f)
 	int full = 0;
 
 	for (uint32_t i = 0; i < s.plan.graph.nprograms && !ret; i++)
-		full += !strncmp(s.plan.graph.programs[i].file, "full_", 5);
-	ok(!ret && full == 2, "%s, hidden 128: %d programs of phases with all kernels, mode %u%s%s",
-	   f->name, full, s.plan.mode, ret ? ": " : "", ret ? wse_error() : "");
+		full += !strncmp(s.plan.graph.programs[i].file, prefix, strlen(prefix));
+	ok(!ret && full == 2, "%s, hidden 128: %d programs %s, mode %u%s%s", f->name, full, prefix,
+	   s.plan.mode, ret ? ": " : "", ret ? wse_error() : "");
 	if (ret)
 		return;
 	ret = wse_session_compute(&s, &step);
 	ret = ret ? ret : wse_verify_step(&s, "oracle:rows=2,cols=4");
 	ok(!ret, "and the oracle's bits%s%s", ret ? ": " : "", ret ? wse_error() : "");
 	wse_session_close(&s);
+}
+
+/*
+ * An evaluation drops nothing: in a run that trains it has the bits of a session that evaluates,
+ * whose graph has no dropout. What is dropped is other elements each step
+ */
+static void evaluated(const struct form *f)
+{
+	static const struct run r = {"sim:func,rows=2,cols=4", 1, {0}, 0};
+	uint64_t samples, seeds[2] = {0};
+	struct wse_step_result step;
+	double loss[2] = {0};
+	struct wse_session s;
+	int ret = 0;
+
+	for (int i = 0; i < 2 && !ret; i++) {
+		eval_only = !i;
+		ret = open_run(&r, f, &s);
+		if (ret)
+			break;
+		ret = wse_session_eval(&s, 0, 1, &loss[i], &samples);
+		for (int k = 0; k < 2 && i && !ret; k++) {
+			ret = wse_session_compute(&s, &step);
+			ret = ret ? ret : wse_session_commit(&s, &step);
+			seeds[k] = s.io.jobs[0].drop;
+		}
+		wse_session_close(&s);
+	}
+	eval_only = 0;
+	ok(!ret && loss[0] == loss[1] && loss[0] > 0.0,
+	   "%s: evaluated without and with it: %.9f, %.9f%s%s", f->name, loss[0], loss[1],
+	   ret ? ": " : "", ret ? wse_error() : "");
+	ok(seeds[0] && seeds[1] && seeds[0] != seeds[1], "and other seeds each step");
+}
+
+/* as often as the rate says; tokens, and features, do not know of each other */
+static void bits(void)
+{
+	enum { N = 256 };
+	static const float rates[] = {0.02f, 0.1f, 0.5f};
+	static double drop[N][N];
+	const struct wse_micro_batch job = {.index = 3, .backward = 1, .drop = 12345};
+
+	for (size_t i = 0; i < sizeof(rates) / sizeof(*rates); i++) {
+		const struct wse_drop d = wse_drop_of(&job, 2, rates[i]);
+		double rate = rates[i], var = rate * (1 - rate), all = 0, pairs = 0, corners = 0;
+
+		for (uint32_t t = 0; t < N; t++)
+			for (uint32_t f = 0; f < N; f++)
+				all += drop[t][f] = !wse_drop_keeps(&d, t, f) - rate;
+		for (uint32_t t = 1; t < N; t++)
+			for (uint32_t f = 1; f < N; f++) {
+				pairs += drop[t][f] * (drop[t - 1][f] + drop[t][f - 1]);
+				corners += drop[t][f] * drop[t - 1][f] * drop[t][f - 1] *
+					   drop[t - 1][f - 1];
+			}
+		all /= N * sqrt(var);
+		pairs /= N * var * sqrt(2.0);
+		corners /= N * var * var;
+		ok(fabs(all) < 4 && fabs(pairs) < 4 && fabs(corners) < 4,
+		   "dropout %g: %.2f deviations from its rate, neighbours %.2f, squares %.2f", rate,
+		   all, pairs, corners);
+	}
 }
 
 /* the difference that a step makes of a tensor, as long as its rate */
@@ -466,7 +539,9 @@ static void programs(void)
 		   {{.rotary = 8}, "full.elf"},
 		   {{.alibi = 1}, "slopes.elf"},
 		   {{.learned = 1, .norm = WSE_GPT_NORM_BIASLESS}, "full.elf"},
-		   {{.alibi = 1, .kv_heads = 1, .norm = WSE_GPT_NORM_RMS}, "slopes.elf"}};
+		   {{.alibi = 1, .kv_heads = 1, .norm = WSE_GPT_NORM_RMS}, "slopes.elf"},
+		   {{.learned = 1, .drop_residual = 0.1f}, "drop.elf"},
+		   {{.alibi = 1, .kv_heads = 1, .drop_attention = 0.1f}, "drop.elf"}};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		const struct form f = {"", all[i].m};
@@ -612,7 +687,14 @@ static void against_exact(const struct form *f)
 		p[i] = st.params[i];
 		total += (double)got[i] * got[i];
 	}
-	e = (struct exact){wse_gpt(&s.cfg.model), st.table, p, s.cfg.model.span};
+	e = (struct exact){wse_gpt(&s.cfg.model), st.table, p, s.cfg.model.span, s.io.jobs};
+	if (e.m->drop_residual > 0.0f) {
+		const struct exact all = {e.m, st.table, p, e.seq, NULL};
+
+		loss = exact_loss(&all, s.samples[0] - 1);
+		ok(fabs(step.loss - loss) > 3e-3 * loss, "%s: without dropout another loss, %.5f",
+		   f->name, loss);
+	}
 	loss = exact_loss(&e, s.samples[0] - 1);
 	ok(!ret && fabs(step.loss - loss) < 2e-3 * loss, "%s: loss %.5f, exactly %.5f%s%s", f->name,
 	   step.loss, loss, ret ? ": " : "", ret ? wse_error() : "");
@@ -666,12 +748,15 @@ int main(void)
 	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
 		on_rtl(&forms[i]);
 	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
-		if (forms[i].m.gated && !forms[i].m.no_ffn_bias)
+		if ((forms[i].m.gated && !forms[i].m.no_ffn_bias) || forms[i].m.drop_embed > 0)
 			in_chunks(&forms[i]);
-	phases(&forms[0]);
-	phases(&forms[3]);
-	phases(&forms[7]);
+	phases(&forms[0], "full_");
+	phases(&forms[3], "full_");
+	phases(&forms[7], "full_");
+	phases(&forms[DROPPED], "drop_");
+	evaluated(&forms[DROPPED]);
 	rates();
+	bits();
 	refused();
 	resized();
 	programs();
