@@ -115,12 +115,10 @@ static void mul_high(struct emit *e, const struct twin_dec *d, unsigned int ext)
 static void address(struct emit *e, unsigned int base, int32_t imm, uint32_t size, uint32_t n)
 {
 	rex(e, EAX, base);
-	e1(e, 0x8d); /* lea eax, [base + disp32] */
-	e1(e, 0x80 | (base & 7));
+	bytes(e, 0x8d, 0x80 | (base & 7)); /* lea eax, [base + disp32] */
 	e4(e, (uint32_t)imm - WSE_SRAM_BASE);
 	if (size > 1) {
-		e1(e, 0xa8); /* test al, imm8 */
-		e1(e, size - 1);
+		bytes(e, 0xa8, size - 1); /* test al, imm8 */
 		side_exit(e, CC_NE, n, e->index + n, false);
 	}
 	e1(e, 0x3d); /* cmp eax, imm32 */
@@ -131,9 +129,7 @@ static void address(struct emit *e, unsigned int base, int32_t imm, uint32_t siz
 /* reg and [r13 + rax] */
 static void sram_operand(struct emit *e, unsigned int reg)
 {
-	e1(e, 0x44 | (reg & 7) << 3);
-	e1(e, 0x05);
-	e1(e, 0);
+	bytes(e, 0x44 | (reg & 7) << 3, 0x05, 0);
 }
 
 /* what the host's DIV cannot do is the quotient and the remainder of a division by 0 */
@@ -217,41 +213,27 @@ static void store(struct emit *e, const struct twin_dec *d, uint32_t n)
 	rr(e, 0x8b, ECX, EAX);
 	rr(e, 0xc1, 5, ECX);
 	e1(e, TWIN_CODE_PAGE);
-	e1(e, 0x80); /* cmp byte [rbx + rcx + disp32], 0 */
-	e1(e, 0xbc);
-	e1(e, 0x0b);
+	bytes(e, 0x80, 0xbc, 0x0b); /* cmp byte [rbx + rcx + disp32], 0 */
 	e4(e, offsetof(struct twin_core, code));
 	e1(e, 0);
 	side_exit(e, CC_NE, n, e->index + n, false);
 	if (size == 2)
 		e1(e, 0x66);
-	e1(e, 0x41 | (v >> 3) << 2);
-	e1(e, size == 1 ? 0x88 : 0x89);
+	bytes(e, 0x41 | (v >> 3) << 2, size == 1 ? 0x88 : 0x89);
 	sram_operand(e, v);
 }
 
 /* on to the block at word eax, if it is there and the limit is not reached; n have run */
 static void dispatch(struct emit *e, uint32_t n)
 {
-	e1(e, 0x41); /* add r12d, imm8 */
-	e1(e, 0x83);
-	e1(e, 0xc4);
-	e1(e, n);
-	rr(e, 0x39, 14, 12); /* cmp r12d, r14d */
+	bytes(e, 0x41, 0x83, 0xc4, n); /* add r12d, imm8 */
+	rr(e, 0x39, 14, 12);	       /* cmp r12d, r14d */
 	jcc_to(e, CC_AE, e->t->leave_index);
-	e1(e, 0x41); /* mov edx, [r15 + rax * 4] */
-	e1(e, 0x8b);
-	e1(e, 0x14);
-	e1(e, 0x87);
-	e1(e, 0x83); /* cmp edx, imm8 */
-	e1(e, 0xfa);
-	e1(e, TWIN_NO_BLOCK + 1);
+	bytes(e, 0x41, 0x8b, 0x14, 0x87);	 /* mov edx, [r15 + rax * 4] */
+	bytes(e, 0x83, 0xfa, TWIN_NO_BLOCK + 1); /* cmp edx, imm8 */
 	jcc_to(e, CC_B, e->t->leave_index);
-	e1(e, 0x48); /* add rdx, rbp */
-	e1(e, 0x01);
-	e1(e, 0xea);
-	e1(e, 0xff); /* jmp rdx */
-	e1(e, 0xe2);
+	bytes(e, 0x48, 0x01, 0xea); /* add rdx, rbp */
+	bytes(e, 0xff, 0xe2);	    /* jmp rdx */
 }
 
 /* to a known word */
@@ -262,10 +244,7 @@ static void go(struct emit *e, uint32_t n, uint32_t target)
 		dispatch(e, n);
 		return;
 	}
-	e1(e, 0x41); /* a loop: add r12d, imm8 */
-	e1(e, 0x83);
-	e1(e, 0xc4);
-	e1(e, n);
+	bytes(e, 0x41, 0x83, 0xc4, n); /* a loop: add r12d, imm8 */
 	rr(e, 0x39, 14, 12);
 	jcc_to(e, CC_AE, e->t->leave_index);
 	jump_to(e, e->start);
@@ -276,9 +255,7 @@ static void jump_register(struct emit *e, const struct twin_dec *d, uint32_t n)
 	rr(e, 0x8b, ECX, src(e, d->rs1, ~0u));
 	ri(e, 0, ECX, (uint32_t)d->imm);
 	ri(e, 4, ECX, ~1u);
-	e1(e, 0xf6); /* test cl, 2 */
-	e1(e, 0xc1);
-	e1(e, 2);
+	bytes(e, 0xf6, 0xc1, 2); /* test cl, 2 */
 	side_exit(e, CC_NE, n, e->index + n, false);
 	rr(e, 0x8b, EAX, ECX);
 	ri(e, 5, EAX, WSE_SRAM_BASE);
@@ -444,13 +421,9 @@ static void finish_sides(struct emit *e)
 			go(e, s->n, s->target);
 			continue;
 		}
-		e1(e, 0x41); /* add r12d, imm8 */
-		e1(e, 0x83);
-		e1(e, 0xc4);
-		e1(e, s->n);
+		bytes(e, 0x41, 0x83, 0xc4, s->n); /* add r12d, imm8 */
 		if (s->wait) {
-			e1(e, 0xc6); /* mov byte [rbx + disp32], imm8 */
-			e1(e, 0x83);
+			bytes(e, 0xc6, 0x83); /* mov byte [rbx + disp32], imm8 */
 			e4(e, offsetof(struct twin_core, wait));
 			e1(e, s->wait);
 		}
@@ -480,10 +453,7 @@ uint32_t twin_emit_block(struct twin_mesh *m, struct twin_code *t, const struct 
 	} else if (i < n) {
 		jump_register(&e, d, i);
 	} else { /* what comes next is exec.c's */
-		e1(&e, 0x41);
-		e1(&e, 0x83);
-		e1(&e, 0xc4);
-		e1(&e, n);
+		bytes(&e, 0x41, 0x83, 0xc4, n);
 		mov_imm(&e, EAX, (WSE_SRAM_BASE + (index + n) * 4) | TWIN_LEFT_AT);
 		jump_to(&e, t->leave);
 	}

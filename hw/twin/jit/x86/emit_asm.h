@@ -50,6 +50,17 @@ static inline void e1(struct emit *e, uint32_t b)
 	*e->p++ = (uint8_t)b;
 }
 
+static inline void put_bytes(struct emit *e, const uint8_t *b, size_t n)
+{
+	memcpy(e->p, b, n);
+	e->p += n;
+}
+
+/* the bytes of an instruction, or of its beginning */
+#define bytes(e, ...)                                \
+	put_bytes(e, (const uint8_t[]){__VA_ARGS__}, \
+		  sizeof((const uint8_t[]){__VA_ARGS__}))
+
 static inline void e4(struct emit *e, uint32_t v)
 {
 	memcpy(e->p, &v, 4);
@@ -70,17 +81,14 @@ static inline void rr(struct emit *e, unsigned int op, unsigned int reg, unsigne
 	rex(e, reg, rm);
 	if (op > 0xff)
 		e1(e, op >> 8);
-	e1(e, op & 0xff);
-	e1(e, 0xc0 | (reg & 7) << 3 | (rm & 7));
+	bytes(e, op & 0xff, 0xc0 | (reg & 7) << 3 | (rm & 7));
 }
 
 /* op reg, x[g] */
 static inline void rx(struct emit *e, unsigned int op, unsigned int reg, unsigned int g)
 {
 	rex(e, reg, EBX);
-	e1(e, op);
-	e1(e, 0x40 | (reg & 7) << 3 | EBX);
-	e1(e, g * 4);
+	bytes(e, op, 0x40 | (reg & 7) << 3 | EBX, g * 4);
 }
 
 /* add, or, and, sub, xor, cmp (/0 1 4 5 6 7) with a constant */
@@ -110,16 +118,14 @@ static inline void jump_to(struct emit *e, uint32_t to)
 
 static inline void jcc_to(struct emit *e, unsigned int cc, uint32_t to)
 {
-	e1(e, 0x0f);
-	e1(e, 0x80 | cc);
+	bytes(e, 0x0f, 0x80 | cc);
 	e4(e, to - (here(e) + 4));
 }
 
 /* a jump over a few bytes, which lands where land() is called */
 static inline uint8_t *hop(struct emit *e, unsigned int op)
 {
-	e1(e, op);
-	e1(e, 0);
+	bytes(e, op, 0);
 	return e->p;
 }
 
@@ -154,8 +160,7 @@ static inline void wait_exit(struct emit *e, unsigned int cc, uint32_t n, enum t
 static inline void core_member(struct emit *e, unsigned int op, unsigned int reg, size_t off)
 {
 	rex(e, reg, EBX);
-	e1(e, op);
-	e1(e, 0x80 | (reg & 7) << 3 | EBX);
+	bytes(e, op, 0x80 | (reg & 7) << 3 | EBX);
 	e4(e, (uint32_t)off);
 }
 
@@ -201,18 +206,14 @@ static inline void get(struct emit *e, unsigned int reg, unsigned int g, unsigne
 
 static inline void mov_pointer(struct emit *e, unsigned int reg, uint64_t p)
 {
-	e1(e, 0x48 | reg >> 3);
-	e1(e, 0xb8 | (reg & 7));
-	memcpy(e->p, &p, 8);
-	e->p += 8;
+	bytes(e, 0x48 | reg >> 3, 0xb8 | (reg & 7));
+	put_bytes(e, (const uint8_t *)&p, 8);
 }
 
 /* rdi = model, rsi = core, rax = fn */
 static inline void arguments(struct emit *e, uint64_t fn)
 {
-	e1(e, 0x48); /* mov rsi, rbx */
-	e1(e, 0x89);
-	e1(e, 0xde);
+	bytes(e, 0x48, 0x89, 0xde); /* mov rsi, rbx */
 	mov_pointer(e, EDI, (uint64_t)(uintptr_t)e->m);
 	mov_pointer(e, EAX, fn);
 }
@@ -220,8 +221,7 @@ static inline void arguments(struct emit *e, uint64_t fn)
 /* mov dword [rbx + disp32], imm32 */
 static inline void member_imm(struct emit *e, size_t off, uint32_t v)
 {
-	e1(e, 0xc7);
-	e1(e, 0x83);
+	bytes(e, 0xc7, 0x83);
 	e4(e, (uint32_t)off);
 	e4(e, v);
 }

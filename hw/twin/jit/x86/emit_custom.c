@@ -130,8 +130,7 @@ static void set_dsr(struct emit *e, const struct twin_dec *d, unsigned int word)
 static void call(struct emit *e, uint64_t fn)
 {
 	arguments(e, fn);
-	e1(e, 0xff); /* call rax */
-	e1(e, 0xd0);
+	bytes(e, 0xff, 0xd0); /* call rax */
 	memset(e->host, -1, sizeof(e->host));
 	memset(e->guest, -1, sizeof(e->guest));
 }
@@ -142,8 +141,7 @@ static void call_site(struct emit *e, uint32_t pc)
 	struct twin_site *site = &e->t->site[e->t->nsites++];
 
 	*site = (struct twin_site){e->t->buf + e->t->miss, pc};
-	e1(e, 0xff); /* call [rip + disp32] */
-	e1(e, 0x15);
+	bytes(e, 0xff, 0x15); /* call [rip + disp32] */
 	e4(e, (uint32_t)((uint8_t *)site - (e->p + 4)));
 	memset(e->host, -1, sizeof(e->host));
 	memset(e->guest, -1, sizeof(e->guest));
@@ -198,8 +196,7 @@ static void task(struct emit *e, const struct twin_dec *d, uint32_t n)
 	rr(e, 0x8b, 8, b); /* as the last one: r8 may hold a */
 	mov_imm(e, EDX, (uint32_t)d->imm);
 	call(e, (uint64_t)(uintptr_t)twin_task_op);
-	e1(e, 0x84); /* test al, al */
-	e1(e, 0xc0);
+	bytes(e, 0x84, 0xc0); /* test al, al */
 	side_exit(e, CC_E, n, e->index + n, false);
 }
 
@@ -208,19 +205,14 @@ static void route(struct emit *e, const struct twin_dec *d, uint32_t n)
 	get(e, EDX, d->rs1, ~0u);
 	get(e, ECX, d->rs2, ~0u);
 	call(e, (uint64_t)(uintptr_t)twin_route_inside);
-	e1(e, 0x84); /* test al, al */
-	e1(e, 0xc0);
+	bytes(e, 0x84, 0xc0); /* test al, al */
 	side_exit(e, CC_E, n, e->index + n, false);
 }
 
 static void task_next(struct emit *e, const struct twin_dec *d, uint32_t n)
 {
 	call(e, (uint64_t)(uintptr_t)twin_task_inside);
-	e1(e, 0x48); /* bt rax, 32 */
-	e1(e, 0x0f);
-	e1(e, 0xba);
-	e1(e, 0xe0);
-	e1(e, 32);
+	bytes(e, 0x48, 0x0f, 0xba, 0xe0, 32); /* bt rax, 32 */
 	wait_exit(e, CC_AE, n, WAIT_TASK);
 	write_back(e, d->rd);
 }
@@ -232,12 +224,8 @@ static void wait(struct emit *e, const struct twin_dec *d, uint32_t n)
 
 	rr(e, 0x8b, EAX, src(e, d->rs1, ~0u));
 	for (i = 0; i < 3; i++) {
-		e1(e, 0xa8); /* test al, imm8; jz over both */
-		e1(e, 1u << i);
-		e1(e, 0x74);
-		e1(e, 7 + 6);
-		e1(e, 0x80); /* cmp byte [rbx + disp32], 0 */
-		e1(e, 0xbb);
+		bytes(e, 0xa8, 1u << i, 0x74, 7 + 6); /* test al, imm8; jz over both */
+		bytes(e, 0x80, 0xbb);		      /* cmp byte [rbx + disp32], 0 */
 		e4(e, offsetof(struct twin_core, eng) + i * sizeof(struct twin_engine) +
 			      offsetof(struct twin_engine, n));
 		e1(e, 0);

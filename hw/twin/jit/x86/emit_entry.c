@@ -10,9 +10,7 @@
 /* op reg, a member of the lane at rbx + rdx */
 static void lane_op(struct emit *e, unsigned int op, unsigned int reg, size_t off)
 {
-	e1(e, op);
-	e1(e, 0x84 | reg << 3);
-	e1(e, 0x13);
+	bytes(e, op, 0x84 | reg << 3, 0x13);
 	e4(e, (uint32_t)off);
 }
 
@@ -52,10 +50,8 @@ static void emit_move(struct emit *e)
 	lane_op(e, 0x89, EAX, OF_LANE(off));
 	lane_page(e, OF_LANE(s.lo), 0, OF_LANE(page));
 	lane_page(e, OF_LANE(s.hi), 1, OF_LANE(page_end));
-	e1(e, 0x4c); /* add rax, r13 */
-	e1(e, 0x01);
-	e1(e, 0xe8);
-	e1(e, 0x48); /* mov [rbx + rdx + disp32], rax */
+	bytes(e, 0x4c, 0x01, 0xe8); /* add rax, r13 */
+	e1(e, 0x48);		    /* mov [rbx + rdx + disp32], rax */
 	lane_op(e, 0x89, EAX, OF_LANE(at));
 	e1(e, 0xc3);
 	land(e, acc);
@@ -74,14 +70,9 @@ static void emit_move(struct emit *e)
 /* r8 = the site, which the call names that returns to [rsp] */
 static void get_site(struct emit *e)
 {
-	static const uint8_t code[] = {
-		0x4c, 0x8b, 0x04, 0x24, /* mov r8, [rsp] */
-		0x49, 0x63, 0x40, 0xfc, /* movsxd rax, dword [r8 - 4] */
-		0x49, 0x01, 0xc0,	/* add r8, rax */
-	};
-
-	memcpy(e->p, code, sizeof(code));
-	e->p += sizeof(code);
+	bytes(e, 0x4c, 0x8b, 0x04, 0x24); /* mov r8, [rsp] */
+	bytes(e, 0x49, 0x63, 0x40, 0xfc); /* movsxd rax, dword [r8 - 4] */
+	bytes(e, 0x49, 0x01, 0xc0);	  /* add r8, rax */
 }
 
 /*
@@ -91,28 +82,19 @@ static void get_site(struct emit *e)
  */
 static void emit_misses(struct emit *e)
 {
-	static const uint8_t push[] = {0x52, 0x51, 0x41, 0x50}; /* rdx, rcx, r8 */
-	static const uint8_t pop[] = {0x41, 0x58, 0x59, 0x5a};
-
 	e->t->miss = here(e);
 	get_site(e);
 	arguments(e, (uint64_t)(uintptr_t)twin_issue_inside);
-	e1(e, 0xff); /* jmp rax */
-	e1(e, 0xe0);
+	bytes(e, 0xff, 0xe0); /* jmp rax */
 	e->t->renew = here(e);
 	get_site(e);
-	memcpy(e->p, push, sizeof(push));
-	e->p += sizeof(push);
+	bytes(e, 0x52, 0x51, 0x41, 0x50); /* push rdx, rcx, r8 */
 	arguments(e, (uint64_t)(uintptr_t)twin_quick_renew);
-	e1(e, 0xff); /* call rax */
-	e1(e, 0xd0);
-	memcpy(e->p, pop, sizeof(pop));
-	e->p += sizeof(pop);
+	bytes(e, 0xff, 0xd0);		  /* call rax */
+	bytes(e, 0x41, 0x58, 0x59, 0x5a); /* pop r8, rcx, rdx */
 	rr(e, 0x85, EAX, EAX);
 	jcc_to(e, CC_E, e->t->miss);
-	e1(e, 0x41); /* jmp [r8] */
-	e1(e, 0xff);
-	e1(e, 0x20);
+	bytes(e, 0x41, 0xff, 0x20); /* jmp [r8] */
 }
 
 /* ---- in and out ---- */
@@ -121,37 +103,25 @@ static void emit_misses(struct emit *e)
 void twin_emit_entry(struct twin_mesh *m, struct twin_code *t)
 {
 	struct emit entry = {.m = m, .t = t, .p = t->buf}, *e = &entry;
-	static const uint8_t in[] = {
-		0x53, 0x55, 0x41, 0x54, 0x41, 0x55, 0x41, 0x56, 0x41, 0x57, /* push rbx ... r15 */
-		0x48, 0x89, 0xfb,					    /* mov rbx, rdi */
-		0x48, 0x83, 0xec, 0x08, /* sub rsp, 8: aligned for calls */
-		0x49, 0x89, 0xf5,	/* mov r13, rsi */
-		0x49, 0x89, 0xd7,	/* mov r15, rdx */
-		0x45, 0x89, 0xc6,	/* mov r14d, r8d */
-		0x45, 0x89, 0xcc,	/* mov r12d, r9d */
-		0x48, 0xbd,		/* mov rbp, imm64 */
-	};
-	static const uint8_t out[] = {
-		0x44, 0x89, 0xe2,					    /* mov edx, r12d */
-		0x48, 0x83, 0xc4, 0x08,					    /* add rsp, 8 */
-		0x41, 0x5f, 0x41, 0x5e, 0x41, 0x5d, 0x41, 0x5c, 0x5d, 0x5b, /* pop r15 ... rbx */
-		0xc3,
-	};
-	uint64_t base = (uint64_t)(uintptr_t)e->t->buf;
 
-	memcpy(e->p, in, sizeof(in));
-	e->p += sizeof(in);
-	memcpy(e->p, &base, 8);
-	e->p += 8;
-	e1(e, 0xff); /* jmp rcx */
-	e1(e, 0xe1);
+	bytes(e, 0x53, 0x55, 0x41, 0x54, 0x41, 0x55, 0x41, 0x56, 0x41, 0x57); /* push rbx ... r15 */
+	bytes(e, 0x48, 0x89, 0xfb);					      /* mov rbx, rdi */
+	bytes(e, 0x48, 0x83, 0xec, 0x08); /* sub rsp, 8: aligned for calls */
+	bytes(e, 0x49, 0x89, 0xf5);	  /* mov r13, rsi */
+	bytes(e, 0x49, 0x89, 0xd7);	  /* mov r15, rdx */
+	bytes(e, 0x45, 0x89, 0xc6);	  /* mov r14d, r8d */
+	bytes(e, 0x45, 0x89, 0xcc);	  /* mov r12d, r9d */
+	mov_pointer(e, EBP, (uint64_t)(uintptr_t)e->t->buf);
+	bytes(e, 0xff, 0xe1); /* jmp rcx */
 	e->t->leave_index = here(e);
 	rr(e, 0xc1, 4, EAX);
 	e1(e, 2);
 	ri(e, 0, EAX, WSE_SRAM_BASE);
 	e->t->leave = here(e);
-	memcpy(e->p, out, sizeof(out));
-	e->p += sizeof(out);
+	bytes(e, 0x44, 0x89, 0xe2);					      /* mov edx, r12d */
+	bytes(e, 0x48, 0x83, 0xc4, 0x08);				      /* add rsp, 8 */
+	bytes(e, 0x41, 0x5f, 0x41, 0x5e, 0x41, 0x5d, 0x41, 0x5c, 0x5d, 0x5b); /* pop r15 ... rbx */
+	e1(e, 0xc3);
 	emit_misses(e);
 	emit_move(e);
 	e->t->first = e->t->at = (here(e) + 15) & ~15u;

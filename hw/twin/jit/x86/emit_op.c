@@ -28,8 +28,7 @@ static size_t lane_member(const struct operand *o, size_t off)
 /* add, or, and, cmp (/0 1 4 7) dword [rbx + disp32], imm32 */
 static void member_op(struct emit *e, unsigned int ext, size_t off, uint32_t v)
 {
-	e1(e, 0x81);
-	e1(e, 0x80 | ext << 3 | EBX);
+	bytes(e, 0x81, 0x80 | ext << 3 | EBX);
 	e4(e, (uint32_t)off);
 	e4(e, v);
 }
@@ -37,8 +36,7 @@ static void member_op(struct emit *e, unsigned int ext, size_t off, uint32_t v)
 /* mov, or (0x8a, 0x0a) al, [rbx + disp32] */
 static void member_byte(struct emit *e, unsigned int op, size_t off)
 {
-	e1(e, op);
-	e1(e, 0x80 | EBX);
+	bytes(e, op, 0x80 | EBX);
 	e4(e, (uint32_t)off);
 }
 
@@ -51,8 +49,7 @@ static void guard_engines(struct emit *e)
 		member_byte(e, i ? 0x0a : 0x8a,
 			    offsetof(struct twin_core, eng) + i * sizeof(struct twin_engine) +
 				    offsetof(struct twin_engine, n));
-	e1(e, 0x84); /* test al, al */
-	e1(e, 0xc0);
+	bytes(e, 0x84, 0xc0); /* test al, al */
 	jcc_to(e, CC_NE, e->t->miss);
 	member_op(e, 7, offsetof(struct twin_core, ecyc[WSE_ENGINE_L]), TWIN_QUICK_CYCLES);
 	jcc_to(e, CC_AE, e->t->miss);
@@ -61,13 +58,9 @@ static void guard_engines(struct emit *e)
 /* al = or (op 0x8a, 0x0a) what was made of the page of which the number is a member of the lane */
 static void page_flags(struct emit *e, unsigned int op, unsigned int reg, size_t off)
 {
-	e1(e, 0x0f); /* movzx reg, byte [rbx + disp32] */
-	e1(e, 0xb6);
-	e1(e, 0x80 | reg << 3 | EBX);
+	bytes(e, 0x0f, 0xb6, 0x80 | reg << 3 | EBX); /* movzx reg, byte [rbx + disp32] */
 	e4(e, (uint32_t)off);
-	e1(e, op); /* op al, [rbx + reg + disp32] */
-	e1(e, 0x84);
-	e1(e, reg << 3 | EBX);
+	bytes(e, op, 0x84, reg << 3 | EBX); /* op al, [rbx + reg + disp32] */
 	e4(e, offsetof(struct twin_core, code));
 }
 
@@ -78,8 +71,7 @@ static void guard_pages(struct emit *e, const struct operand *d)
 		return;
 	page_flags(e, 0x8a, EDI, LANE(d, page));
 	page_flags(e, 0x0a, ESI, LANE(d, page_end));
-	e1(e, 0x84);
-	e1(e, 0xc0);
+	bytes(e, 0x84, 0xc0);
 	jcc_to(e, CC_NE, e->t->miss);
 }
 
@@ -102,9 +94,7 @@ static void guard(struct emit *e, const struct twin_prepared_op *w, const struct
 /* inc qword [rip + disp32] */
 static void count(struct emit *e)
 {
-	e1(e, 0x48);
-	e1(e, 0xff);
-	e1(e, 0x05);
+	bytes(e, 0x48, 0xff, 0x05);
 	e4(e, (uint32_t)((uint8_t *)e->t->generated - (e->p + 4)));
 }
 
@@ -136,9 +126,7 @@ static void places(struct emit *e, const struct operand o[3])
 
 		if (!o[i].s)
 			continue;
-		e1(e, 0x48);
-		e1(e, acc ? 0x8d : 0x8b);
-		e1(e, 0x80 | o[i].reg << 3 | EBX);
+		bytes(e, 0x48, acc ? 0x8d : 0x8b, 0x80 | o[i].reg << 3 | EBX);
 		e4(e, (uint32_t)(acc ? acc_at(o[i].s) : LANE(&o[i], at)));
 	}
 }
@@ -151,8 +139,7 @@ static void function(struct emit *e, const struct twin_prepared_op *w)
 	rows += -(uintptr_t)rows % _Alignof(struct twin_rows);
 	mov_pointer(e, 8, (uint64_t)(uintptr_t)rows);
 	mov_pointer(e, EAX, (uint64_t)(uintptr_t)w->fn);
-	e1(e, 0xff); /* jmp rax */
-	e1(e, 0xe0);
+	bytes(e, 0xff, 0xe0); /* jmp rax */
 	memcpy(rows, &w->s, sizeof(w->s));
 	e->p = rows + sizeof(w->s);
 }
