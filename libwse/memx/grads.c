@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * The gradients of a step in MemoryX: the units' sums, in memory or in a file, those of tensors in
- * no unit, which the host adds, and the squares of all, for the norm.
+ * no unit, which are rows, and the squares of all, for the norm.
  */
 #include "memx/memx_inside.h"
 
@@ -13,30 +13,24 @@
 #include "base/error.h"
 #include "num/num.h"
 
-/* gradients of tensors in no unit are the host's, all of them; scratch for those of vectors */
+/* scratch for gradients of vectors, and for a piece that has no place of its own */
 static int alloc_grads(struct wse_memx *mx)
 {
+	int pieces = mx->map.pieces.first[0] || (mx->cfg.dir && mx->cfg.grad_places);
 	size_t longest = 1;
 
 	mx->grads.squares = calloc(mx->tab.n, sizeof(*mx->grads.squares));
-	mx->grads.own = calloc(mx->tab.n, sizeof(*mx->grads.own));
+	mx->grads.rows = calloc(mx->tab.n, sizeof(*mx->grads.rows));
 	mx->grads.adds = calloc(mx->tab.n, sizeof(*mx->grads.adds));
-	if (!mx->grads.squares || !mx->grads.own || !mx->grads.adds)
+	if (!mx->grads.squares || !mx->grads.rows || !mx->grads.adds)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < mx->tab.n; i++) {
-		const struct wse_home *h = &mx->map.home[i];
-		size_t count = mx->tab.t[i].count;
-
-		if (h->unit == WSE_NO_UNIT) {
-			mx->grads.own[i] = mx->cfg.forward ? NULL : calloc(count, sizeof(float));
-			if (!mx->grads.own[i] && !mx->cfg.forward)
-				return -ENOMEM;
-		} else if (h->which && count > longest) {
-			longest = count;
-		}
-	}
+	for (uint32_t i = 0; i < mx->tab.n; i++)
+		if (mx->map.home[i].which && mx->tab.t[i].count > longest)
+			longest = mx->tab.t[i].count;
 	mx->grads.scratch = malloc(longest * sizeof(float));
-	return mx->grads.scratch ? 0 : -ENOMEM;
+	if (pieces && !mx->cfg.forward)
+		mx->grads.piece = malloc((mx->map.pieces.longest + 1) * sizeof(float));
+	return mx->grads.scratch && (mx->grads.piece || !pieces || mx->cfg.forward) ? 0 : -ENOMEM;
 }
 
 /* of a tensor of a unit, as its sum leaves the memory: the thread is a device's */
@@ -69,9 +63,6 @@ static int open_grad_file(struct wse_memx *mx)
 
 	if (!cfg->dir || !cfg->grad_places || cfg->forward)
 		return 0;
-	mx->grads.piece = malloc((mx->map.pieces.longest + 1) * sizeof(float));
-	if (!mx->grads.piece)
-		return -ENOMEM;
 	ret = wse_grad_file_open(&mx->map.pieces, mx->g->nunits, cfg->grad_places, cfg->dir,
 				 &mx->grads.file);
 	if (ret)
@@ -92,9 +83,7 @@ int wse_memx_open_grads(struct wse_memx *mx)
 void wse_memx_close_grads(struct wse_memx *mx)
 {
 	wse_grad_file_close(mx->grads.file);
-	for (uint32_t i = 0; mx->grads.own && i < mx->tab.n; i++)
-		free(mx->grads.own[i]);
-	free(mx->grads.own);
+	free(mx->grads.rows);
 	free(mx->grads.adds);
 	free(mx->grads.scratch);
 	free(mx->grads.squares);
@@ -102,6 +91,11 @@ void wse_memx_close_grads(struct wse_memx *mx)
 }
 
 /* ---- sums ---- */
+
+static int in_no_unit(const struct wse_memx *mx, uint32_t tensor)
+{
+	return mx->map.home[tensor].unit == WSE_NO_UNIT;
+}
 
 struct wse_grad_file *wse_memx_grad_file(struct wse_memx *mx)
 {
@@ -142,13 +136,32 @@ float *const *wse_memx_grads(struct wse_memx *mx, float *const *unit)
 	for (uint32_t i = 0; i < mx->tab.n; i++) {
 		const struct wse_tensor *t = &mx->tab.t[i];
 
-		mx->grads.adds[i] = mx->grads.own[i];
-		if (mx->grads.own[i])
-			memset(mx->grads.own[i], 0, t->count * sizeof(float));
-		else if (t->flags & WSE_TENSOR_INPUT && !mx->map.home[i].which)
+		mx->grads.rows[i] = NULL;
+		mx->grads.adds[i] = NULL;
+		if (t->flags & WSE_TENSOR_INPUT && !mx->map.home[i].which && !in_no_unit(mx, i))
 			mx->grads.adds[i] = unit[mx->map.home[i].unit];
 	}
 	return mx->grads.adds;
+}
+
+void wse_memx_grad_rows(struct wse_memx *mx, uint32_t tensor, const struct wse_rows *rows)
+{
+	mx->grads.rows[tensor] = rows;
+}
+
+/* elements [at, at + n) of a tensor in no unit, whole rows, from those that there are */
+static void rows_of(const struct wse_memx *mx, uint32_t tensor, size_t at, size_t n, float *out)
+{
+	const struct wse_rows *r = mx->grads.rows[tensor];
+
+	memset(out, 0, n * sizeof(*out));
+	for (uint32_t k = 0; r && k < r->n; k++) {
+		size_t to = (size_t)r->row[k] * r->width;
+
+		if (to >= at && to - at < n)
+			memcpy(out + (to - at), r->data + (size_t)k * r->width,
+			       r->width * sizeof(*out));
+	}
 }
 
 /* the gradient of a piece [count] */
@@ -156,7 +169,8 @@ int wse_memx_piece_grad(const struct wse_memx *mx, const struct wse_memx_piece *
 			const float **grad)
 {
 	if (p->unit == WSE_NO_UNIT) {
-		*grad = mx->grads.own[p->tensor] + p->at;
+		rows_of(mx, p->tensor, p->at, p->count, mx->grads.piece);
+		*grad = mx->grads.piece;
 		return 0;
 	}
 	if (mx->grads.unit[p->unit]) {
@@ -174,8 +188,8 @@ int wse_memx_grad(const struct wse_memx *mx, uint32_t tensor, float *out)
 	struct wse_piece p;
 	int ret = 0;
 
-	if (mx->grads.own[tensor]) {
-		memcpy(out, mx->grads.own[tensor], t->count * sizeof(float));
+	if (in_no_unit(mx, tensor)) {
+		rows_of(mx, tensor, 0, t->count, out);
 		return 0;
 	}
 	for (size_t i = 0;
@@ -189,7 +203,7 @@ int wse_memx_grad(const struct wse_memx *mx, uint32_t tensor, float *out)
 /* is the gradient of a tensor in the file? Then it was looked at on its way */
 static int in_file(const struct wse_memx *mx, uint32_t tensor)
 {
-	return !mx->grads.own[tensor] && !mx->grads.unit[mx->map.home[tensor].unit];
+	return !in_no_unit(mx, tensor) && !mx->grads.unit[mx->map.home[tensor].unit];
 }
 
 /* a gradient as one array: where it lies, or (a vector) gathered into scratch */
@@ -198,8 +212,6 @@ static const float *contiguous(const struct wse_memx *mx, uint32_t tensor)
 	const struct wse_home *h = &mx->map.home[tensor];
 	struct wse_piece p;
 
-	if (mx->grads.own[tensor])
-		return mx->grads.own[tensor];
 	if (!h->which)
 		return mx->grads.unit[h->unit];
 	for (size_t i = 0;
@@ -216,15 +228,14 @@ static size_t floats_of(const struct wse_memx *mx, uint32_t tensor)
 	const struct wse_home *h = &mx->map.home[tensor];
 	const struct wse_tensor *t = &mx->tab.t[tensor];
 
-	return h->unit == WSE_NO_UNIT || h->which || mx->grads.own[tensor]
-		       ? t->count
-		       : wse_unit_matrix_floats(&mx->g->units[h->unit], t);
+	return h->which ? t->count : wse_unit_matrix_floats(&mx->g->units[h->unit], t);
 }
 
 uint32_t wse_memx_bad_grad(const struct wse_memx *mx)
 {
 	for (uint32_t i = 0; i < mx->tab.n; i++) {
 		const float *g;
+		size_t n;
 
 		/* squares of binary32 numbers are in the range of a double */
 		if (mx->map.ranks > 1 || in_file(mx, i)) {
@@ -232,8 +243,16 @@ uint32_t wse_memx_bad_grad(const struct wse_memx *mx)
 				return i;
 			continue;
 		}
-		g = contiguous(mx, i);
-		for (size_t j = 0; j < floats_of(mx, i); j++)
+		if (in_no_unit(mx, i)) {
+			const struct wse_rows *r = mx->grads.rows[i];
+
+			g = r ? r->data : NULL;
+			n = r ? (size_t)r->n * r->width : 0;
+		} else {
+			g = contiguous(mx, i);
+			n = floats_of(mx, i);
+		}
+		for (size_t j = 0; j < n; j++)
 			if (wse_f32_isbad(g[j]))
 				return i;
 	}
@@ -275,7 +294,7 @@ static int grad_of(void *ctx, uint32_t piece, const float **grad)
 	const struct wse_memx_piece *p = &mx->map.pieces.p[piece];
 	int ret = wse_memx_piece_grad(mx, p, grad);
 
-	if (!ret && mx->masks.nparts && *grad == mx->grads.piece)
+	if (!ret && mx->masks.nparts && p->unit != WSE_NO_UNIT && *grad == mx->grads.piece)
 		wse_masks_clear_grad(&mx->masks, p, mx->grads.piece);
 	return ret;
 }
@@ -291,12 +310,28 @@ int wse_memx_squares(struct wse_memx *mx)
 	return ret;
 }
 
+/* of all tensors in no unit, in one pass over their pieces */
+static void square_rows(struct wse_memx *mx)
+{
+	for (uint32_t i = 0; i < mx->tab.n; i++)
+		if (in_no_unit(mx, i))
+			mx->grads.squares[i] = 0.0;
+	for (uint32_t k = 0; k < mx->map.pieces.first[0]; k++) {
+		const struct wse_memx_piece *p = &mx->map.pieces.p[k];
+
+		rows_of(mx, p->tensor, p->at, p->count, mx->grads.piece);
+		wse_add_squares(mx->grads.piece, p->count, &mx->grads.squares[p->tensor]);
+	}
+}
+
 double wse_memx_sum_squares(struct wse_memx *mx)
 {
 	double sum = 0.0;
 
+	if (mx->map.ranks == 1)
+		square_rows(mx);
 	for (uint32_t i = 0; i < mx->tab.n; i++) {
-		if (mx->map.ranks == 1 && !in_file(mx, i))
+		if (mx->map.ranks == 1 && !in_no_unit(mx, i) && !in_file(mx, i))
 			mx->grads.squares[i] = wse_sum_squares(contiguous(mx, i), floats_of(mx, i));
 		sum += mx->grads.squares[i];
 	}

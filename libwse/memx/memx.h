@@ -11,6 +11,7 @@
 #define WSE_MEMX_MEMX_H
 
 #include "base/spans.h"
+#include "graph/rows.h"
 #include "memx/grad_file.h"
 #include "memx/map.h"
 #include "memx/mask.h"
@@ -135,11 +136,13 @@ const unsigned char *wse_memx_host_units(const struct wse_memx *mx);
  * The gradient of a step. unit [graph.nunits] are the sums over all micro-batches, [outs][ins] and
  * then [COLS][vec_rows], as the reduction tree left them: they are not copied, and stay until
  * they are given back, or wse_memx_finish(). Returns an array [table.n] of where the host adds
- * gradients of what it gathered, each in the tensor's own order: a cleared array for a tensor in no
- * unit, the unit's sum where the tensor is its matrix too, NULL for all others. unit[i] NULL: it is
- * in the file, and stays there.
+ * gradients of what it gathered, each in the tensor's own order: the unit's sum where the tensor is
+ * its matrix, too, NULL for all others. unit[i] NULL: it is in the file, and stays there. Gradients
+ * of tensors in no unit are 0.
  */
 float *const *wse_memx_grads(struct wse_memx *mx, float *const *unit);
+/* after that: rows of a tensor in no unit, the others are 0; they stay until the commit */
+void wse_memx_grad_rows(struct wse_memx *mx, uint32_t tensor, const struct wse_rows *rows);
 /* who gets the sums back, one by one, when they are used up; NULL (as at first): they stay */
 void wse_memx_give_back(struct wse_memx *mx, void (*give)(void *ctx, uint32_t unit), void *ctx);
 /*

@@ -28,9 +28,9 @@ struct wse_memx {
 		int squared;
 		float *const *unit;	    /* [nunits], NULL: in the file */
 		struct wse_grad_file *file; /* NULL: gradients are in memory */
-		float *piece;		    /* [pieces.longest]: from the file */
-		float **own;   /* [tab.n]: arrays of tensors in no unit, NULL for others */
-		float **adds;  /* [tab.n]: what wse_memx_grads() returns */
+		float *piece;		    /* [pieces.longest]: from the file, or of rows */
+		const struct wse_rows **rows; /* [tab.n]: of tensors in no unit; NULL: 0 */
+		float **adds;		      /* [tab.n]: what wse_memx_grads() returns */
 		float *scratch;	/* the longest vector */
 		void (*give)(void *ctx, uint32_t unit);
 		void *give_ctx;

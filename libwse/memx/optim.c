@@ -250,16 +250,23 @@ size_t wse_square_blocks(const float *g, size_t n, double *b)
 	return (size_t)(b - first);
 }
 
-double wse_sum_squares(const float *g, size_t n)
+void wse_add_squares(const float *g, size_t n, double *sum)
 {
-	double sum = 0.0, b[SUMS];
+	double b[SUMS];
 
 	for (size_t at = 0; at < n; at += SUMS * BLOCK) {
 		size_t left = n - at, some = left < SUMS * BLOCK ? left : SUMS * BLOCK;
 		size_t blocks = wse_square_blocks(g + at, some, b);
 
 		for (size_t j = 0; j < blocks; j++)
-			sum += b[j];
+			*sum += b[j];
 	}
+}
+
+double wse_sum_squares(const float *g, size_t n)
+{
+	double sum = 0.0;
+
+	wse_add_squares(g, n, &sum);
 	return sum;
 }

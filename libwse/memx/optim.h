@@ -45,6 +45,8 @@ void wse_optim_update(const struct wse_optim_cfg *cfg, const struct wse_update *
  * the block sums in ascending order. The bits do not depend on which thread computes a block.
  */
 double wse_sum_squares(const float *g, size_t n);
+/* the blocks of g onto *sum: part by part, of whole blocks but for the last, it is the same sum */
+void wse_add_squares(const float *g, size_t n, double *sum);
 /* the block sums alone, b [n / 4096, rounded up]; their number */
 size_t wse_square_blocks(const float *g, size_t n, double *b);
 

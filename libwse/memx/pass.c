@@ -116,7 +116,7 @@ int wse_memx_pass(struct wse_memx *mx, uint32_t first, uint32_t end, int updatin
 			ret = wse_map_init_piece(&mx->map, mx->cfg.seed, k, array[WSE_MEMX_P]);
 		if (ret)
 			break;
-		if (grad && grad == mx->grads.piece && mx->masks.moving)
+		if (grad && grad == mx->grads.piece && p->unit != WSE_NO_UNIT && mx->masks.moving)
 			wse_masks_clear_grad(&mx->masks, p, mx->grads.piece);
 		if (p->unit == WSE_NO_UNIT && updating)
 			update_range(mx, p->tensor, array, 0, grad, p->count);

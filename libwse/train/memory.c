@@ -15,7 +15,7 @@
 #include "swarmx/exchange.h"
 #include "swarmx/swarmx.h"
 
-/* measured: libraries, programs, threads and their stacks; the text is not in it */
+/* measured: libraries, programs, threads and their stacks, the hash; the text is not in it */
 #define PROCESS (10ull << 20)
 /* a core of the twin with its SRAM and what is decoded of its program */
 #define TWIN_CORE (121ull << 10)
@@ -116,6 +116,27 @@ static void places(uint32_t micro_batches, uint32_t devices, uint32_t ranks, str
 	}
 }
 
+/*
+ * gradients of tensors in no unit: the rows that a step reads, of the last step, of this one and
+ * while two are added
+ */
+static uint64_t rows(const struct wse_plan *plan, const struct wse_tensor_table *tab,
+		     const struct wse_memx_pieces *pieces)
+{
+	uint64_t tokens = (uint64_t)plan->micro_batches * plan->tokens, sum = 0;
+	uint32_t last = WSE_NO_TENSOR;
+
+	for (uint32_t i = 0; i < pieces->first[0]; i++) {
+		const struct wse_tensor *t = &tab->t[pieces->p[i].tensor];
+		uint64_t n = t->dim[0] < tokens ? t->dim[0] : tokens;
+
+		if (pieces->p[i].tensor != last && t->flags & WSE_TENSOR_INPUT)
+			sum += 3 * n * (t->dim[1] + 1ull) * sizeof(float);
+		last = pieces->p[i].tensor;
+	}
+	return sum;
+}
+
 /* what of gradients is in memory when they are in a file */
 static void grads_in_file(const struct wse_config *cfg, const struct wse_plan *plan,
 			  const struct wse_tensor_table *tab, const struct wse_memx_pieces *pieces,
@@ -132,8 +153,7 @@ static void grads_in_file(const struct wse_config *cfg, const struct wse_plan *p
 	for (uint32_t i = 0; i < g->nunits && !cfg->model.family->leaf; i++)
 		if (is_input(g, tab, i))
 			rest += wse_unit_grad_floats(g, &g->units[i]) * sizeof(float);
-	for (uint32_t i = 0; i < pieces->first[0]; i++) /* the host's own */
-		rest += pieces->p[i].count * sizeof(float);
+	rest += rows(plan, tab, pieces);
 	m->grads_file = rest + wse_swarm_grad_bytes(g, devices, mine, parked, 0);
 	m->grads_take = rest + wse_swarm_grad_bytes(g, devices, mine, parked, 1);
 }
@@ -213,8 +233,10 @@ int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, con
 		/* of several ranks, what inputs are gathered from: wse_memx_find_inputs() */
 		if (ranks > 1 && !forward && tab.t[pieces.p[i].tensor].flags & WSE_TENSOR_INPUT)
 			m->exchange += pieces.p[i].count * (cfg->model.family->leaf ? 2 : 4);
-		m->grads += pieces.p[i].count * sizeof(float);
 	}
+	m->grads += rows(plan, &tab, &pieces);
+	if (pieces.first[0]) /* one of them as a whole */
+		m->grads += pieces.longest * sizeof(float);
 	if (forward) { /* the images are all there is of the weights: they are in memory */
 		m->grads = m->grads_file = m->grads_take = m->grads_disk = m->images_disk = 0;
 		m->images_file = m->images;

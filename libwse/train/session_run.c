@@ -113,7 +113,7 @@ int wse_session_scatter(struct wse_session *s)
 	int ret;
 
 	if (!s->scattered)
-		wse_slots_scatter(&s->io, wse_memx_grads(s->memx, s->io.sums));
+		wse_slots_scatter(&s->io);
 	s->scattered = 1;
 	ret = wse_memx_squares(s->memx);
 	s->squared = !ret;

@@ -275,18 +275,23 @@ struct wse_swarm_step wse_slots_step(struct wse_slots *b, uint32_t n)
 	};
 }
 
-void wse_slots_scatter(const struct wse_slots *b, float *const *adds)
+void wse_slots_scatter(const struct wse_slots *b)
 {
+	float *const *adds = wse_memx_grads(b->s->memx, b->sums);
+
 	for (uint32_t i = 0; i < b->nrows; i++) {
 		const struct wse_rows *r = b->rows[i];
-		int vec, unit = unit_of(&b->s->plan.graph, b->rowed[i], &vec) != WSE_NO_UNIT;
 
+		if (!adds[b->rowed[i]]) { /* it is in no unit */
+			wse_memx_grad_rows(b->s->memx, b->rowed[i], r);
+			continue;
+		}
 		for (uint32_t k = 0; k < r->n; k++) {
 			float *to = adds[b->rowed[i]] + (size_t)r->row[k] * r->width;
 			const float *from = r->data + (size_t)k * r->width;
 
 			for (uint32_t j = 0; j < r->width; j++)
-				to[j] = unit ? to[j] + from[j] : from[j];
+				to[j] += from[j];
 		}
 	}
 }

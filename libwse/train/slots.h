@@ -44,7 +44,7 @@ int wse_slots_scale(struct wse_slots *b, uint64_t *n);
 int wse_slots_counts(const struct wse_slots *b, uint64_t i);
 /* a step of the first n, without what is about the run */
 struct wse_swarm_step wse_slots_step(struct wse_slots *b, uint32_t n);
-/* the gradients that are rows, onto those of a step: wse_memx_grads() */
-void wse_slots_scatter(const struct wse_slots *b, float *const *adds);
+/* the gradients of the step to MemoryX: sums of units, and what is rows */
+void wse_slots_scatter(const struct wse_slots *b);
 
 #endif

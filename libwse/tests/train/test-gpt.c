@@ -278,7 +278,7 @@ static int grads_of(struct wse_session *s, uint32_t n, float *out)
 	ret = ret ? ret : wse_swarm_wait(s->swarm);
 	if (ret)
 		return ret;
-	wse_slots_scatter(&s->io, wse_memx_grads(s->memx, s->io.sums));
+	wse_slots_scatter(&s->io);
 	for (uint32_t i = 0; i < s->table->n; i++)
 		wse_memx_grad(s->memx, i, out + s->table->t[i].off);
 	return 0;

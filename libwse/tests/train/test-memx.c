@@ -111,7 +111,8 @@ static void memx(void)
 	const struct wse_image *img;
 	struct reader reader;
 	pthread_t thread;
-	float *g[2], *const *adds, *w, *bias, *out, before, table, ramp[40];
+	float *g[2], *const *adds, *w, *bias, *out, before, table, ramp[40], row[16] = {0};
+	const struct wse_rows rows = {2, 8, (uint32_t[]){0, 5}, row};
 	uint16_t old;
 	double norm, lr;
 	int bad;
@@ -150,13 +151,15 @@ static void memx(void)
 		g[u] = calloc(wse_unit_grad_floats(&graph, &graph.units[u]), sizeof(float));
 	out = malloc(s.table->params * sizeof(float));
 	adds = wse_memx_grads(mx, g);
-	ok(adds[0] && !adds[1] && !adds[2] && !adds[3] && !adds[4],
-	   "the host adds to what it gathers from, and to nothing else");
-	adds[0][0] = 3.0f;
+	ok(!adds[0] && !adds[1] && !adds[2] && !adds[3] && !adds[4],
+	   "the host adds to no unit: it gathers from a table in none");
+	row[0] = 3.0f;
+	row[15] = 1e-20f; /* of row 5 */
+	wse_memx_grad_rows(mx, 0, &rows);
 	g[0][0] = 4.0f;
 	g[1][64 * 40 + 5] = 1e-20f; /* a bias: too small for the norm */
 	wse_memx_grad(mx, 0, out);
-	bad = out[0] != 3.0f;
+	bad = out[0] != 3.0f || out[5 * 8 + 7] != 1e-20f || out[8] != 0.0f;
 	wse_memx_grad(mx, 1, out);
 	bad += out[0] != 4.0f;
 	wse_memx_grad(mx, 4, out);
@@ -186,9 +189,11 @@ static void memx(void)
 	ok(reader.saw == wse_f32_to_bf16(w[0]),
 	   "and a thread that waits for it does not see the old one");
 	ok(wse_memx_unit_ready(mx, 1) == 0, "the units of the new step are ready");
-	adds = wse_memx_grads(mx, g);
-	ok(adds[0][0] == 0.0f, "the host's gradients begin at 0");
-	adds[0][5] = INFINITY;
+	wse_memx_grads(mx, g);
+	wse_memx_grad(mx, 0, out);
+	ok(out[0] == 0.0f && out[5 * 8 + 7] == 0.0f, "gradients of rows begin at 0");
+	row[13] = INFINITY;
+	wse_memx_grad_rows(mx, 0, &rows);
 	before = s.params[0];
 	old = *(uint16_t *)wse_span_ptr(img[0].fwd);
 	bad = wse_memx_commit(mx, &norm, &lr);
@@ -197,7 +202,7 @@ static void memx(void)
 		   *(uint16_t *)wse_span_ptr(img[0].fwd) == old && !wse_memx_unit_ready(mx, 0) &&
 		   wse_memx_bad_grad(mx) == 0,
 	   "an infinite gradient changes nothing");
-	adds = wse_memx_grads(mx, g);
+	wse_memx_grads(mx, g);
 	g[1][64 * 40 + 7] = NAN;
 	ok(wse_memx_bad_grad(mx) == 4 && wse_memx_commit(mx, &norm, &lr) == -ERANGE,
 	   "nor does a NaN in a bias");

@@ -299,7 +299,8 @@ static void no_room(const char *dir)
 static int train(const struct wse_memx_cfg *cfg, const struct wse_graph *g, int steps,
 		 uint64_t *sum)
 {
-	float **grad = calloc(g->nunits, sizeof(*grad)), *const * adds;
+	float **grad = calloc(g->nunits, sizeof(*grad)), row[64];
+	const struct wse_rows position = {1, 64, (uint32_t[]){1}, row};
 	struct wse_memx *mx;
 	struct state st;
 	double norm, lr;
@@ -316,9 +317,10 @@ static int train(const struct wse_memx_cfg *cfg, const struct wse_graph *g, int 
 		for (uint32_t i = 0; i < g->nunits; i++)
 			for (size_t j = 0; j < wse_unit_grad_floats(g, &g->units[i]); j++)
 				grad[i][j] = (float)((i * 7 + j * 13 + (size_t)k) % 1021) - 510.0f;
-		adds = wse_memx_grads(mx, grad);
-		for (uint32_t i = 0; adds[1] && i < 100; i++)
-			adds[1][i] = (float)i;
+		wse_memx_grads(mx, grad);
+		for (uint32_t i = 0; i < 64; i++)
+			row[i] = (float)i;
+		wse_memx_grad_rows(mx, 1, &position);
 		ret = wse_memx_commit(mx, &norm, &lr);
 		ret = ret ? ret : wse_memx_finish(mx);
 	}

@@ -191,7 +191,7 @@ static void spare_tensor(void)
 	struct wse_memx *mx;
 	struct state s;
 	struct wse_graph g;
-	float *grads[2], *const *adds, p[NSPARE], m[NSPARE] = {0}, v[NSPARE] = {0};
+	float *grads[2], p[NSPARE], m[NSPARE] = {0}, v[NSPARE] = {0};
 	double norm, lr, pow1 = 1, pow2 = 1;
 	int ret, same = 1, spread = 0;
 
@@ -215,10 +215,16 @@ static void spare_tensor(void)
 	for (int step = 0; step < 2; step++) {
 		struct wse_update u = {.lr = 0.01, .grad_scale = 1.0f, .decay = 1};
 		float d[NSPARE] = {0};
+		uint32_t row[NSPARE];
+		const struct wse_rows rows = {NSPARE, 1, row, d};
 
-		adds = wse_memx_grads(mx, grads);
-		for (int i = 0; i < NSPARE && !step; i++)
-			adds[SPARE][i] = d[i] = (float)(i - 3);
+		wse_memx_grads(mx, grads);
+		for (int i = 0; i < NSPARE && !step; i++) {
+			row[i] = (uint32_t)i;
+			d[i] = (float)(i - 3);
+		}
+		if (!step)
+			wse_memx_grad_rows(mx, SPARE, &rows);
 		u.beta1_pow = pow1 *= c.optim.beta1;
 		u.beta2_pow = pow2 *= c.optim.beta2;
 		wse_optim_update(&c.optim, &u, NSPARE, p, m, v, d);
