@@ -147,6 +147,7 @@ int wse_ckpt_save(const char *path, struct wse_memx *mx, const struct wse_memx_c
 	unsigned int before = wse_failures();
 	char *hex = progress ? progress->hash : NULL;
 	struct wse_ckpt_hash *hash = NULL;
+	uint64_t bytes = 0;
 	struct wse_ckpt_image im;
 	int ret = wse_ckpt_describe(&im, mx, cfg, ts);
 
@@ -158,6 +159,11 @@ int wse_ckpt_save(const char *path, struct wse_memx *mx, const struct wse_memx_c
 	im.st.seen_ctx = hash;
 	ret = ret ? ret : wse_st_write(path, &im.st);
 	wse_ckpt_hash_end(hash, hex);
+	for (uint32_t i = 0; i < im.st.ntensors; i++)
+		bytes += im.st.tensors[i].count * (i < im.st.ntensors - im.st.nbytes ? 4 : 1);
 	wse_ckpt_describe_end(&im);
+	if (ret == -ENOSPC || ret == -EDQUOT)
+		return wse_fail_since(before, ret, "no room is left for its %.1f MB: make some",
+				      1e-6 * (double)bytes);
 	return wse_fail_since(before, ret, "%s", strerror(-ret));
 }

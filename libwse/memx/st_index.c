@@ -205,6 +205,8 @@ static int open_shards(const char *path, const struct index *ix, struct wse_st_f
 				     ix->file[i]) >= sizeof(name))
 			return wse_fail(-ENAMETOOLONG, "the path of its files is too long");
 		ret = wse_st_open_one(name, &f->shards[i]);
+		if (ret == -ENOENT)
+			wse_fail(ret, "it is missing: a model's files belong into one folder");
 		if (ret)
 			return wse_fail_in(ret, "shard %.100s: ", ix->file[i]);
 		f->nviews += f->shards[f->nshards++].nviews;

@@ -2,9 +2,9 @@
 /* Proof of a run by replay. */
 #include "train/check.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "num/decimal.h"
 #include "output/metrics.h"
+#include "train/model_dir.h"
 #include "train/ranks.h"
 
 /* what the run says of a step */
@@ -183,24 +184,21 @@ static int read_chain(struct check *c)
 
 /* ---- the replay ---- */
 
-/* the steps of which checkpoints lie in the folder; text [size] */
+/* the steps of which checkpoints lie in the folder, the last one first; text [size] */
 static void list_checkpoints(const struct check *c, char *text, size_t size)
 {
-	DIR *d = opendir(c->dir);
-	unsigned long long step;
-	struct dirent *e;
+	unsigned long long step = ULLONG_MAX;
+	char path[WSE_MODEL_DIR_PATH];
 	size_t n = 0;
-	int end;
 
 	snprintf(text, size, "none");
-	while (d && (e = readdir(d)) && n + 24 < size) {
-		end = 0;
-		if (sscanf(e->d_name, "checkpoint_%llu.safetensors%n", &step, &end) == 1 && end &&
-		    !e->d_name[end])
-			n += (size_t)snprintf(text + n, size - n, "%s%llu", n ? ", " : "", step);
+	for (;;) {
+		wse_model_dir_last(c->dir, step, path);
+		if (!path[0] || n + 24 >= size)
+			break;
+		sscanf(strrchr(path, '/') + 1, "checkpoint_%llu", &step);
+		n += (size_t)snprintf(text + n, size - n, "%s%llu", n ? ", " : "", step);
 	}
-	if (d)
-		closedir(d);
 }
 
 /* path of the run's checkpoint of a step; is it there? */

@@ -96,6 +96,9 @@ static int make_facts(struct wse_session *s, char *text)
 				      " samples, checksum %016" PRIx64 "\n",
 				      i, s->cfg.val[i].name, s->cfg.val[i].name[0] ? ", " : "",
 				      s->data.val[i].samples, s->data.val[i].t.sum);
+	if (n < FACTS)
+		n += snprintf(text + n, (size_t)(FACTS - n), "max_steps\n%" PRIu64 "\n",
+			      s->cfg.max_steps);
 	return ret ? ret : n < FACTS ? 0 : -ENOSPC;
 }
 

@@ -296,7 +296,7 @@ static void shards(void)
 	no_index(&m, "}}\n", "}} x", -EBADMSG, "the index is damaged");
 	no_index(&m, "\"weight_map", "\"a\": [[[, \"weight_map", -EBADMSG, "the index is damaged");
 	no_index(&m, "-00001-of", "-00003-of", -ENOENT,
-		 "shard model-00003-of-00002.safetensors: No such file");
+		 "shard model-00003-of-00002.safetensors: it is missing");
 	no_index(&m, "model-00001-of", "../model-00001-of", -EBADMSG,
 		 "the index names the file \"../model-00001-of");
 	no_index(&m, "model-00001-of", "/etc/model-00001-of", -EBADMSG,
@@ -360,7 +360,8 @@ static void shards(void)
 	   "a shard that was damaged: %s", wse_error());
 	unlink(path);
 	ret = wse_hf_read(in_dir("sharded"), m.table, m.n);
-	ok(ret == -ENOENT && strstr(wse_error(), "shard model-00002-of-00002.safetensors: No such"),
+	ok(ret == -ENOENT &&
+		   strstr(wse_error(), "shard model-00002-of-00002.safetensors: it is missing"),
 	   "%s", wse_error());
 	free(m.p);
 	snprintf(other, sizeof(other), "rm -r %s/sharded", dir);

@@ -262,6 +262,7 @@ static void others(void)
 		{"train_dataloader.data_dir=/usr/share/common-licenses/GPL-3",
 		 "rank 1 (thread 1) has text "},
 		{"model.hidden_sizes=[64]", "rank 1 (thread 1) has parameters "},
+		{"loop.max_steps=77", "rank 1 (thread 1) has max_steps 77, rank 0 (thread 0) has "},
 		{"train_dataloader.data_dir=/nonexistent",
 		 "rank 1 (thread 1) ended the run: /nonexistent"},
 	};
