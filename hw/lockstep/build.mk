@@ -7,15 +7,14 @@ ALL += $(B)/wse-lockstep
 # nine million instructions on 2x2, almost three on 4x4, some where two columns share a bus; on a
 # busy machine no longer than so many seconds; and some of which the twin is not traced, so that it
 # translates: these must reach its ways of tensor instructions
-LS_REACH := known=50,runs=50
 ifneq ($(shell grep -m1 -o avx2 /proc/cpuinfo),)
-LS_REACH := $(LS_REACH),quick=200,grouped=20,again=50
+LS_REACH := --reach known=50,runs=50,quick=200,grouped=20,again=50
 endif
 SUITES += hw/lockstep/tests/test_judge "$(B)/wse-lockstep --tap --insns 9000000 --seconds 120" \
 	"$(B)/wse-lockstep --tap --seconds 60 --rows 4 --cols 4 --parts --insns 2700000 --seed 7000" \
 	"$(B)/wse-lockstep --tap --seconds 60 --rows 2 --cols 4 --group 2 --insns 1500000 --seed 4000" \
 	"$(B)/wse-lockstep --tap --events --programs 100 --seed 3000" \
-	"$(B)/wse-lockstep --tap --ends --insns 1000000 --seconds 300 --seed 9000 --reach $(LS_REACH)"
+	"$(B)/wse-lockstep --tap --ends --insns 1000000 --seconds 300 --seed 9000 $(LS_REACH)"
 
 .PHONY: lockstep-long
 lockstep-long: $(B)/wse-lockstep ## random programs on rtl and func: 10^8 instructions (INSNS, SEED)
