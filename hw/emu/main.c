@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "emu.h"
+#include "number.h"
 #include "pci/wse_pci.h"
 #include "wse_regs.h"
 #include "wse_release.h"
@@ -84,21 +85,6 @@ static const struct wse_pci_ops wafer_ops = {
 	.bus_master = wafer_master,
 };
 
-static int number(const char *name, const char *text, uint64_t min, uint64_t max, uint64_t *out)
-{
-	char *end;
-
-	errno = 0;
-	*out = strtoull(text, &end, 0);
-	if (errno || end == text || *end || *text == '-' || *out < min || *out > max) {
-		fprintf(stderr,
-			"wse-emu: %s needs a number from %" PRIu64 " to %" PRIu64 ", not '%s'\n",
-			name, min, max, text);
-		return -EINVAL;
-	}
-	return 0;
-}
-
 /* NAME:N[,NAME:N...] */
 static int parse_faults(const char *spec, struct emu_faults *f)
 {
@@ -125,7 +111,7 @@ static int parse_faults(const char *spec, struct emu_faults *f)
 			return -EINVAL;
 		}
 		memcpy(num, p + strlen(known[i].name), len - strlen(known[i].name));
-		if (number("--fault", num, 1, UINT64_MAX, known[i].n))
+		if (wse_number("wse-emu: --fault", num, 1, UINT64_MAX, known[i].n))
 			return -EINVAL;
 		p += len + (p[len] == ',');
 	}
@@ -186,45 +172,45 @@ static int parse(int argc, char **argv, struct options *o)
 			o->program = optarg;
 			break;
 		case 'r':
-			if (number("--rows", optarg, 1, 65535, &n))
+			if (wse_number("wse-emu: --rows", optarg, 1, 65535, &n))
 				return -EINVAL;
 			m->rows = (uint32_t)n;
 			break;
 		case 'c':
-			if (number("--cols", optarg, 1, 65535, &n))
+			if (wse_number("wse-emu: --cols", optarg, 1, 65535, &n))
 				return -EINVAL;
 			m->cols = (uint32_t)n;
 			break;
 		case 'S':
-			if (number("--seed", optarg, 0, UINT64_MAX, &m->seed))
+			if (wse_number("wse-emu: --seed", optarg, 0, UINT64_MAX, &m->seed))
 				return -EINVAL;
 			break;
 		case 'd':
-			if (number("--dma-latency", optarg, 0, 1000000, &n))
+			if (wse_number("wse-emu: --dma-latency", optarg, 0, 1000000, &n))
 				return -EINVAL;
 			m->dma_latency = (uint32_t)n;
 			break;
 		case 'k':
-			if (number("--clock", optarg, 0, 100000, &n))
+			if (wse_number("wse-emu: --clock", optarg, 0, 100000, &n))
 				return -EINVAL;
 			o->emu.clock_mhz = (uint32_t)n;
 			break;
 		case 't':
-			if (number("--threads", optarg, 1, 256, &n))
+			if (wse_number("wse-emu: --threads", optarg, 1, 256, &n))
 				return -EINVAL;
 			m->threads = (uint32_t)n;
 			break;
 		case 'w':
-			if (number("--stall", optarg, 0, 10000, &n))
+			if (wse_number("wse-emu: --stall", optarg, 0, 10000, &n))
 				return -EINVAL;
 			o->emu.stall_ms = (uint32_t)n;
 			break;
 		case 'n':
-			if (number("--spin", optarg, 0, UINT64_MAX, &o->spin))
+			if (wse_number("wse-emu: --spin", optarg, 0, UINT64_MAX, &o->spin))
 				return -EINVAL;
 			break;
 		case 'R':
-			if (number("--ready-fd", optarg, 3, 65535, &n))
+			if (wse_number("wse-emu: --ready-fd", optarg, 3, 65535, &n))
 				return -EINVAL;
 			o->ready_fd = (int)n;
 			break;

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "lockstep.h"
+#include "number.h"
 #include "twin/func.h"
 #include "wse_release.h"
 
@@ -81,22 +82,6 @@ static const struct kind *find_kind(const char *name)
 			return &kinds[i];
 	}
 	return NULL;
-}
-
-static int number(const char *name, const char *text, uint64_t min, uint64_t max, uint64_t *out)
-{
-	char *end;
-
-	errno = 0;
-	*out = strtoull(text, &end, 0);
-	if (errno || end == text || *end || *text == '-' || *out < min || *out > max) {
-		fprintf(stderr,
-			"wse-lockstep: --%s needs a number from %" PRIu64 " to %" PRIu64
-			", not '%s'\n",
-			name, min, max, text);
-		return -EINVAL;
-	}
-	return 0;
 }
 
 /*
@@ -209,35 +194,37 @@ static int parse(int argc, char **argv, struct options *o)
 
 		switch (c) {
 		case 'p':
-			err = number("programs", optarg, 1, UINT64_MAX, &o->programs);
+			err = wse_number("wse-lockstep: --programs", optarg, 1, UINT64_MAX,
+					 &o->programs);
 			break;
 		case 'n':
-			err = number("insns", optarg, 1, UINT64_MAX, &o->insns);
+			err = wse_number("wse-lockstep: --insns", optarg, 1, UINT64_MAX, &o->insns);
 			break;
 		case 's':
-			err = number("seed", optarg, 0, UINT64_MAX, &o->seed);
+			err = wse_number("wse-lockstep: --seed", optarg, 0, UINT64_MAX, &o->seed);
 			break;
 		case 'i':
-			err = number("inject", optarg, 1, UINT64_MAX, &o->inject);
+			err = wse_number("wse-lockstep: --inject", optarg, 1, UINT64_MAX,
+					 &o->inject);
 			break;
 		case 'R':
-			err = number("rows", optarg, 1, 64, &n);
+			err = wse_number("wse-lockstep: --rows", optarg, 1, 64, &n);
 			o->rows = (uint32_t)n;
 			break;
 		case 'C':
-			err = number("cols", optarg, 1, 64, &n);
+			err = wse_number("wse-lockstep: --cols", optarg, 1, 64, &n);
 			o->cols = (uint32_t)n;
 			break;
 		case 'G':
-			err = number("group", optarg, 0, 64, &n);
+			err = wse_number("wse-lockstep: --group", optarg, 0, 64, &n);
 			o->group = (uint32_t)n;
 			break;
 		case 'S':
-			err = number("seconds", optarg, 1, 1000000, &n);
+			err = wse_number("wse-lockstep: --seconds", optarg, 1, 1000000, &n);
 			o->seconds = (uint32_t)n;
 			break;
 		case 'm':
-			err = number("commands", optarg, 1, LS_MAX_CMDS, &n);
+			err = wse_number("wse-lockstep: --commands", optarg, 1, LS_MAX_CMDS, &n);
 			o->commands = (uint32_t)n;
 			break;
 		case 'l':

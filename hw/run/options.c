@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "number.h"
 #include "options.h"
 
 #include <errno.h>
@@ -33,21 +34,6 @@ static const char usage[] =
 	"  --heat FILE.svg     what each core and link has counted, as a picture (default: none)\n"
 	"  --gdb PORT|SOCKET   wait for gdb at a TCP port of this host or a unix socket\n"
 	"  --version, --help\n";
-
-static int number(const char *name, const char *text, uint64_t min, uint64_t max, uint64_t *out)
-{
-	char *end;
-
-	errno = 0;
-	*out = strtoull(text, &end, 0);
-	if (errno || end == text || *end || *text == '-' || *out < min || *out > max) {
-		fprintf(stderr,
-			"wse-run: %s needs a number from %" PRIu64 " to %" PRIu64 ", not '%s'\n",
-			name, min, max, text);
-		return -EINVAL;
-	}
-	return 0;
-}
 
 static int parse_core(const char *text, struct options *o)
 {
@@ -112,16 +98,17 @@ int parse_options(int argc, char **argv, struct options *o)
 				return -EINVAL;
 			break;
 		case 'n':
-			if (number("--max-cycles", optarg, 1, UINT64_MAX, &o->max_cycles))
+			if (wse_number("wse-run: --max-cycles", optarg, 1, UINT64_MAX,
+				       &o->max_cycles))
 				return -EINVAL;
 			break;
 		case 'R':
-			if (number("--rows", optarg, 1, 65535, &n))
+			if (wse_number("wse-run: --rows", optarg, 1, 65535, &n))
 				return -EINVAL;
 			o->rows = (uint32_t)n;
 			break;
 		case 'C':
-			if (number("--cols", optarg, 1, 65535, &n))
+			if (wse_number("wse-run: --cols", optarg, 1, 65535, &n))
 				return -EINVAL;
 			o->cols = (uint32_t)n;
 			break;

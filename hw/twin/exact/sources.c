@@ -11,15 +11,15 @@
  * core by core, so on a large tile they get ready later.
  */
 #define SINGLE_STEP_AFTER 32
-#define PATIENCE	  2
+#define ROUNDS_PER_HOP	  2
 
 static uint32_t single_step_after(struct twin_mesh *p)
 {
-	uint32_t far = PATIENCE * (p->rows + p->cols);
+	uint32_t rounds = ROUNDS_PER_HOP * (p->rows + p->cols);
 
 	if (unlikely(p->shuffle))
 		return twin_shuffle_below(p, SINGLE_STEP_AFTER);
-	return far > SINGLE_STEP_AFTER ? far : SINGLE_STEP_AFTER;
+	return rounds > SINGLE_STEP_AFTER ? rounds : SINGLE_STEP_AFTER;
 }
 
 bool twin_port_impatient(struct wse_model *m, unsigned int col)

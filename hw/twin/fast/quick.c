@@ -16,8 +16,8 @@
 #define MOST	256u /* elements */
 #define NSHAPES 1024u
 #define NOPS	1024u
-#define PROBES	4u /* places that a way or a shape may have */
-#define HOT	8u /* ISSUEs of translated code until a way gets code of its own */
+#define PROBES	4u /* places that an operation or a shape may have */
+#define HOT	8u /* ISSUEs of translated code until an operation gets code of its own */
 
 struct twin_quick {
 	struct twin_prepared_op op[NOPS];
@@ -37,7 +37,7 @@ int twin_quick_create(struct twin_mesh *m)
 static void make_shape(struct twin_shape *s, const uint32_t dsr[4])
 {
 	struct twin_opnd o;
-	int32_t span, row, way;
+	int32_t span, row, reach;
 
 	memset(s, 0, sizeof(*s));
 	s->rule = (uint8_t)twin_operand_rule(dsr, &o);
@@ -59,9 +59,9 @@ static void make_shape(struct twin_shape *s, const uint32_t dsr[4])
 	span = o.stride1 * (o.len1 - 1);
 	s->least = span < 0 ? (uint32_t)-span : 0;
 	s->most = (s->acc ? WSE_NACC : WSE_SRAM_BYTES) - (uint32_t)(row + (span > 0 ? span : 0));
-	way = s->step * (o.len1 - 1);
-	s->lo = way < 0 ? way : 0;
-	s->hi = (way > 0 ? way : 0) + o.len * (s->bf16 ? 2 : 4);
+	reach = s->step * (o.len1 - 1);
+	s->lo = reach < 0 ? reach : 0;
+	s->hi = (reach > 0 ? reach : 0) + o.len * (s->bf16 ? 2 : 4);
 }
 
 /* word by word, as they have just been written: wider loads would have to wait for that */
