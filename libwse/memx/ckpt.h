@@ -54,6 +54,13 @@ int wse_ckpt_save(const char *path, struct wse_memx *mx, const struct wse_memx_c
 int wse_ckpt_load(const char *path, struct wse_memx *mx, const struct wse_memx_cfg *cfg,
 		  enum wse_ckpt_load what, struct wse_train_state *ts, char *changed);
 
+/*
+ * Are the parameters of a file those of this model: names, shapes, shards, what it says of its
+ * model? Its header alone is read, and no device is needed. -EINVAL, -EBADMSG,
+ * -errno of the file
+ */
+int wse_ckpt_fits(const char *path, const struct wse_memx_cfg *cfg);
+
 /* what decides the bits of a run, "key\nvalue\n" after each other; -ENOSPC. For ranks to compare */
 int wse_ckpt_facts(const struct wse_memx_cfg *cfg, const struct wse_train_state *ts, char *text,
 		   size_t size);

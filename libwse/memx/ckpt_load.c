@@ -239,6 +239,51 @@ int wse_ckpt_masks(const char *path, struct wse_memx *mx, const struct wse_memx_
 
 /* ---- looking ---- */
 
+static int fits(const char *path, const struct wse_st_file *file, const struct wse_memx_cfg *cfg,
+		const struct wse_tensor_table *tab)
+{
+	const struct wse_train_state none = {0};
+	struct wse_facts *f = calloc(1, sizeof(*f));
+	struct wse_ckpt_arrays a = {.tab = tab, .prefix = {""}};
+	const struct wse_ckpt_match m = {
+		.file = file, .path = path, .run = f, .ts = &none, .what = WSE_CKPT_MODEL};
+	struct wse_st_take *takes = NULL;
+	int ret = -ENOMEM;
+
+	a.e = wse_entries(tab, &a.n);
+	if (a.e)
+		takes = calloc(a.n + 1ul, sizeof(*takes));
+	if (!f || !takes) {
+		wse_fail(ret, "no memory for the table of tensors");
+	} else if (wse_ckpt_is_hf(tab) && !wse_ckpt_get(file, "wse.version")) {
+		ret = match_hf(file, &a, WSE_CKPT_MODEL, takes);
+	} else {
+		wse_run_facts(f, cfg, &none);
+		ret = wse_ckpt_check_model(&m);
+		ret = ret ? ret : find_tensors(file, &a, WSE_MEMX_P, takes);
+	}
+	free(takes);
+	free(a.e);
+	free(f);
+	return ret;
+}
+
+int wse_ckpt_fits(const char *path, const struct wse_memx_cfg *cfg)
+{
+	struct wse_tensor_table tab = {0};
+	struct wse_st_file file;
+	int ret = wse_st_open(path, &file);
+
+	if (ret)
+		return ret;
+	ret = cfg->model.family->tensors(&cfg->model, &tab);
+	ret = ret ? wse_fail(ret, "no memory for the table of tensors")
+		  : fits(path, &file, cfg, &tab);
+	wse_tensor_table_fini(&tab);
+	wse_st_close(&file);
+	return ret;
+}
+
 int wse_ckpt_look(const char *path, struct wse_memx *mx, const struct wse_memx_cfg *cfg,
 		  struct wse_train_state *ts, uint64_t *step)
 {

@@ -343,7 +343,18 @@ static int add_wait(const char **uris, uint32_t n)
 	return 0;
 }
 
-static int run(const struct args *a, const struct wse_params *p, struct wse_run_shape *how,
+/* a checkpoint that a run begins with, before a device is opened */
+static int check_start(struct wse_params *p, const struct wse_run_shape *how)
+{
+	const char *from = how->checkpoint;
+
+	if (how->mode == WSE_MODE_CHECK || how->mode == WSE_MODE_EVAL_ALL ||
+	    (from ? !strcmp(from, "auto") : how->mode == WSE_MODE_GENERATE))
+		return 0;
+	return wse_params_check(p, from);
+}
+
+static int run(const struct args *a, struct wse_params *p, struct wse_run_shape *how,
 	       const char *const *uris, uint32_t n)
 {
 	struct screen sc = {.terminal = is_terminal(STDERR_FILENO)};
@@ -364,7 +375,8 @@ static int run(const struct args *a, const struct wse_params *p, struct wse_run_
 	how->event = event;
 	how->ctx = &sc;
 	how->chart = is_terminal(STDOUT_FILENO);
-	ret = wse_trainer_open(p, uris, n, line, &sc, &t);
+	ret = check_start(p, how);
+	ret = ret ? ret : wse_trainer_open(p, uris, n, line, &sc, &t);
 	if (!ret) {
 		/*
 		 * Before this there was nothing to keep, and who waits in line for a device shall

@@ -8,7 +8,10 @@
 
 #include "base/error.h"
 #include "base/handle.h"
+#include "input/hf_config.h"
+#include "memx/ckpt.h"
 #include "model/create.h"
+#include "train/session.h"
 
 int wse_params_create(struct wse_params **out)
 {
@@ -268,6 +271,33 @@ int wse_params_make(struct wse_params *p, const struct wse_model *model,
 		return ret;
 	ret = wse_handle_check(WSE_HANDLE_MODEL, model);
 	ret = ret ? ret : make(p, model, shape);
+	wse_handle_leave(p);
+	return ret;
+}
+
+static int check(const struct wse_params *p, const char *checkpoint)
+{
+	const struct wse_memx_cfg cfg = wse_session_memx_cfg(&p->cfg);
+	const char *path = checkpoint ? checkpoint : p->cfg.ckpt;
+	int ret;
+
+	if (!p->ready)
+		return wse_fail(-EINVAL, "the params are empty: wse_params_read() or "
+					 "wse_params_make() first");
+	if (!*path)
+		return 0;
+	ret = wse_hf_config_check(path, &p->cfg.model);
+	ret = ret ? ret : wse_ckpt_fits(path, &cfg);
+	return ret ? wse_fail_in(ret, "checkpoint %.200s: ", path) : 0;
+}
+
+int wse_params_check(struct wse_params *p, const char *checkpoint)
+{
+	int ret = wse_handle_enter(WSE_HANDLE_PARAMS, p);
+
+	if (ret)
+		return ret;
+	ret = check(p, checkpoint);
 	wse_handle_leave(p);
 	return ret;
 }

@@ -175,6 +175,16 @@ struct wse_plan_info {
 int wse_params_plan(struct wse_params *p, const char *uri, uint32_t flags, wse_log_fn line,
 		    void *ctx, struct wse_plan_info *info);
 
+/*
+ * Are the parameters of a checkpoint (NULL: the file's ckpt_path, if any) those of the model:
+ * names, shapes, shards, config.json? Its headers are read alone, and no device is opened.
+ *
+ * -EINVAL	it is of another model
+ * -EBADMSG	it is damaged
+ * -ENOENT, ...	it cannot be read
+ */
+int wse_params_check(struct wse_params *p, const char *checkpoint);
+
 /* ---- trainers ---- */
 
 /*

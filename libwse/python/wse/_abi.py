@@ -1777,6 +1777,15 @@ wse_error() has sizes that do divide, or a tile that it does fit, under the name
 files
 """)
 
+bind("wse_params_check", c_int, POINTER(wse_params), c_char_p, doc="""
+Are the parameters of a checkpoint (NULL: the file's ckpt_path, if any) those of the model:
+names, shapes, shards, config.json? Its headers are read alone, and no device is opened.
+
+-EINVAL      it is of another model
+-EBADMSG     it is damaged
+-ENOENT, ... it cannot be read
+""")
+
 bind("wse_trainer_open", c_int, POINTER(wse_params), POINTER(c_char_p), c_uint32, wse_log_fn, c_void_p,
      POINTER(POINTER(wse_trainer)), doc="""
 Opens n devices (1 ... 64) of one tile shape, reads the text, makes the initial weights. log gets
