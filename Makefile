@@ -25,10 +25,12 @@ ASAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-f
 #   SUITES   test programs of `make test`: each prints TAP and exits non-zero on failure
 #   BESIDE   --beside PROGRAM: one that runs beside those, takes one processor and does not look at
 #            the clock; --waits PROGRAM: one that mostly waits
+#   LONG     of these the longest: begun first, so that both processors have work to the end
 #   BENCHES  objects linked into build/wse-bench
 ALL :=
 SUITES :=
 BESIDE :=
+LONG :=
 CLEANERS :=
 
 .DEFAULT_GOAL := all
@@ -47,7 +49,7 @@ setup: ## install the packages that building and testing need (apt-get, as root)
 
 test: setup-if-missing ## build everything and run every test that fits in CI
 	$(MAKE) $(JOBS) all
-	selftests/run-suites $(BESIDE) $(SUITES)
+	selftests/run-suites $(LONG) $(BESIDE) $(SUITES)
 
 .PHONY: setup-if-missing
 setup-if-missing:

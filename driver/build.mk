@@ -111,7 +111,6 @@ upstream-series: ## the driver as patches for the newest kernel, in build/upstre
 	@echo "patches: $(SERIES)/*.patch;" \
 		"the module they make: $(SERIES)/tree/drivers/accel/wse/wse.ko"
 
-# not beside lint-driver, which has the same tree
-BESIDE += --beside driver/test-build
+LONG += --beside driver/test-build
 
 include selftests/driver/build.mk

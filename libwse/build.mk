@@ -266,7 +266,8 @@ $(B)/tsan/test-hosts: $(TSAN_HOSTS) $(wildcard libwse/swarmx/*.h) libwse/tests/t
 ALL += $(B)/tsan/test-hosts
 BESIDE += --waits $(B)/tsan/test-hosts --waits libwse/tests/train/test-mpi --waits \
 	libwse/tests/train/test-slurm
-BESIDE += --waits libwse/tests/device/test-tools --beside libwse/examples/labs/test-labs
+BESIDE += --waits libwse/tests/device/test-tools
+LONG += --beside libwse/examples/labs/test-labs
 
 .PHONY: test-kills
 test-kills: $(B)/wse-train $(MPI_PLUGIN) ## ranks killed at 20 random moments; minutes, no part of \

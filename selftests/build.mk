@@ -4,10 +4,10 @@
 SUITES += $(addprefix selftests/,vm/test-vm interfaces layers make-output pages blocks \
 	vm/test-train vm/test-gpt)
 
-BESIDE += --beside selftests/packages
+LONG += --beside selftests/packages
 
 LINT := lint-rtl lint-driver lint-shell lint-spdx lint-format lint-width
-BESIDE += --beside "scripts/lint tap $(LINT)"
+LONG += --beside "scripts/lint tap $(LINT)"
 
 .PHONY: lint lint-shell lint-spdx lint-format lint-width format
 lint: $(LINT) ## all lint: of the RTL, the driver, the scripts, licence lines, width of lines

@@ -132,8 +132,9 @@ $(eval $(call bench,core,$(call rtl,$(addprefix wse_,regs_pkg fp_pkg tensor_pkg 
 	hw/twin/exact/fp.h hw/twin/exact/vop.h))
 
 ALL += $(BLOCKS)
-BESIDE += --beside hw/rtl/tests/test-yosys
-SUITES += $(BLOCKS) hw/rtl/tests/test-synth
+LONG += --beside hw/rtl/tests/test-yosys
+BESIDE += $(addprefix --beside ,$(BLOCKS))
+SUITES += hw/rtl/tests/test-synth
 
 .PHONY: lint-rtl yosys synth synth-baseline
 lint_top = verilator --lint-only -Wall --unroll-count 2 --top-module wse_top $(1) $(RTL_V) \

@@ -146,7 +146,7 @@ $(B)/rtl/tests/$(1): $(2) $(RTL_TEST_C) $(wildcard hw/twin/tests/*.h) selftests/
 	$$(call short,CC,$$@)$(CC) $(CFLAGS) -D_GNU_SOURCE $(3) $(CPPFLAGS) -o $$@ $(2) \
 		$(RTL_TEST_C) $(RTL_TEST_LIBS) $(RTL_LIBS)
 ALL += $(B)/rtl/tests/$(1)
-SUITES += $(B)/rtl/tests/$(1)
+BESIDE += --beside $(B)/rtl/tests/$(1)
 endef
 $(eval $(call rtl_test,model_host,hw/rtl/tests/model_host.c))
 $(foreach t,queue fabric streams index rounds,$(eval \
