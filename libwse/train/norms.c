@@ -30,7 +30,7 @@ int wse_norms_say(struct wse_session *s, double params, double norm,
 	const double *squares = wse_memx_grad_squares(s->memx);
 	double *layer = calloc(tab->n + 1ul, sizeof(*layer));
 	uint32_t layers = 0;
-	char tag[60], *text = NULL;
+	char tag[100], *text = NULL;
 	size_t size;
 	FILE *f = layer ? open_memstream(&text, &size) : NULL;
 
@@ -59,6 +59,11 @@ int wse_norms_say(struct wse_session *s, double params, double norm,
 	for (uint32_t i = 0; i < layers && board; i++) {
 		snprintf(tag, sizeof(tag), "per_layer_grad_norm/layer_%u", i);
 		board(ctx, &(struct wse_scalar){tag, wse_sqrt(layer[i])});
+	}
+	/* squares, as the Model Zoo has them */
+	for (uint32_t i = 0; i < tab->n && board; i++) {
+		snprintf(tag, sizeof(tag), "gsqnorm/%s", tab->t[i].name);
+		board(ctx, &(struct wse_scalar){tag, squares[i]});
 	}
 	free(layer);
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ComputeNorm: norms of parameters and of each layer's gradient, with the lines of progress. */
+/* ComputeNorm: norms of parameters and of gradients, with the lines of progress. */
 #ifndef WSE_TRAIN_NORMS_H
 #define WSE_TRAIN_NORMS_H
 

@@ -203,10 +203,11 @@ static void whole_run(void)
 	ret = read_events(events, &e);
 	ok(strstr(lines, "| Norms: parameters=") && strstr(e.tags, "model_wise_params_norm ") &&
 		   strstr(e.tags, "model_wise_grad_norm ") &&
-		   strstr(e.tags, "per_layer_grad_norm/layer_0 "),
+		   strstr(e.tags, "per_layer_grad_norm/layer_0 ") &&
+		   strstr(e.tags, "gsqnorm/transformer.h.0.mlp.c_fc.weight "),
 	   "ComputeNorm");
-	/* with each of three lines the two norms and that of one layer */
-	ok(!ret && !e.bad && e.n == 1 + 3 + 4 + 3 * 3 && e.step == 9 &&
+	/* with each of three lines the two norms, that of one layer, and of five tensors */
+	ok(!ret && !e.bad && e.n == 1 + 3 + 4 + 3 * 8 && e.step == 9 &&
 		   !strncmp(e.tags,
 			    "eval/loss loss learning_rate gradient_norm samples_per_second ", 62),
 	   "TensorBoardLogger: %u events, the last of step %llu: %s", e.n,
