@@ -117,6 +117,9 @@ $(eval $(call bench,mesh,$(call rtl,wse_regs_pkg wse_port_pkg wse_router wse_waf
 	$(addprefix hw/rtl/fabric/tests/,wse_core_stub.sv tb_mesh.sv),\
 	hw/rtl/fabric/tests/test_mesh.cpp,--top-module tb_mesh --prefix Vmesh \
 	-CFLAGS -O2,hw/rtl/tests/counters.hpp))
+# more cores than 16 bits number
+$(eval $(call bench,large,$(call rtl,wse_regs_pkg wse_start),hw/rtl/host/tests/test_large.cpp,\
+	--top-module wse_start --prefix Vlarge -GROWS=300 -GCOLS=300 -CFLAGS -O1))
 # the arithmetic alone
 $(eval $(call bench,fp,$(FP_PKG) hw/rtl/tests/tb_fp.sv,hw/rtl/tests/test_fp.cpp,--top-module tb_fp \
 	--prefix Vfp -CFLAGS -O2))

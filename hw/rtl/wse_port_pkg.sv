@@ -36,7 +36,7 @@ package wse_port_pkg;
   typedef struct packed {
     logic [3:0]  op;
     logic [15:0] addr;
-    logic [15:0] rd_core;
+    logic [23:0] rd_core;
   } svc_t;
 
   // one core, as START looks at it

@@ -80,7 +80,7 @@ module wse_top #(
   logic [31:0] svc_rdata_hi;
   logic svc_busy;
   logic st_en;
-  logic [15:0] st_core;
+  logic [23:0] st_core;
   wse_port_pkg::status_t st;
   logic [ROWS-1:0] st_rows;
   logic [COLS-1:0] st_cols;

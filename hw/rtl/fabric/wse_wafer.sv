@@ -27,14 +27,14 @@ module wse_wafer #(
   input  logic [31:0]     svc_wdata_hi_i,
   input  logic [ROWS-1:0] svc_rows_i,
   input  logic [COLS-1:0] svc_cols_i,
-  input  logic [15:0]     svc_rd_core_i,      // whose read data comes back (row * COLS + col)
+  input  logic [23:0]     svc_rd_core_i,      // whose read data comes back (row * COLS + col)
   output logic [31:0]     svc_rdata_lo_o,     // 4 cycles after the read was on svc_op_i
   output logic [31:0]     svc_rdata_hi_o,
   output logic            svc_busy_o,         // some core scrubs
 
   // status of core st_core_i, one cycle later
   input  logic            st_en_i,
-  input  logic [15:0]     st_core_i,
+  input  logic [23:0]     st_core_i,
   output wse_port_pkg::status_t st_o,
   // the cores of st_rows x st_cols together, 2 cycles late: a register for each row, one for all
   input  logic [ROWS-1:0] st_rows_i,
@@ -247,7 +247,7 @@ module wse_wafer #(
   logic        r_open [ROWS];
   logic        r_bad [ROWS];
   wse_port_pkg::any_t any;
-  logic [15:0] rd_q0, rd_q1, rd_q2;
+  logic [23:0] rd_q0, rd_q1, rd_q2;
 
   always @(posedge clk_i) begin : p_seq
     integer i, k, n;

@@ -28,7 +28,7 @@ module wse_copy #(
   output logic [63:0]     svc_wdata_o,
   output logic [ROWS-1:0] svc_rows_o,
   output logic [COLS-1:0] svc_cols_o,
-  output logic [15:0]     svc_core_o,
+  output logic [23:0]     svc_core_o,
   input  logic            svc_rd_valid_i,
   input  logic [63:0]     svc_rdata_i,
   // bus
@@ -220,11 +220,11 @@ module wse_copy #(
             svc_op_o <= out ? OpRead : OpWrite;
             svc_addr_o <= s_addr;
             svc_wdata_o <= in_valid && rp == wp ? in_data : mem[rp];
-            svc_core_o <= 16'((32'(row0) + 32'(s_r)) * COLS + 32'(cmd.col0) + 32'(s_c));
-            svc_rows_o <= all_rows ? ROWS'(((64'd1 << rows) - 64'd1) << row0)
-                                   : ROWS'(64'd1 << (row0 + s_r));
-            svc_cols_o <= all_cols ? COLS'(((64'd1 << cmd.cols) - 64'd1) << cmd.col0)
-                                   : COLS'(64'd1 << (cmd.col0 + s_c));
+            svc_core_o <= 24'((32'(row0) + 32'(s_r)) * COLS + 32'(cmd.col0) + 32'(s_c));
+            svc_rows_o <= all_rows ? ROWS'((((ROWS+1)'(1) << rows) - (ROWS+1)'(1)) << row0)
+                                   : ROWS'(1) << (row0 + s_r);
+            svc_cols_o <= all_cols ? COLS'((((COLS+1)'(1) << cmd.cols) - (COLS+1)'(1)) << cmd.col0)
+                                   : COLS'(1) << (cmd.col0 + s_c);
             if (out) s_go = s_go - 8'd1;
             else begin
               rp = rp + 7'd1;

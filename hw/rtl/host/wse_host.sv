@@ -78,7 +78,7 @@ module wse_host #(
   input  logic [31:0]     svc_rdata_hi_i,
   input  logic            svc_busy_i,
   output logic            st_en_o,
-  output logic [15:0]     st_core_o,
+  output logic [23:0]     st_core_o,
   input  wse_port_pkg::status_t st_i,
   output logic [ROWS-1:0] st_rows_o,
   output logic [COLS-1:0] st_cols_o,
@@ -138,7 +138,8 @@ module wse_host #(
   // service plane
   logic        a_valid, b_valid, b_ready, svc_rd_valid;
   logic [3:0]  a_op, b_op;
-  logic [15:0] a_addr, b_addr, b_core;
+  logic [15:0] a_addr, b_addr;
+  logic [23:0] b_core;
   logic [63:0] a_wdata, b_wdata;
   logic [ROWS-1:0] a_rows, b_rows;
   logic [COLS-1:0] a_cols, b_cols;

@@ -23,7 +23,7 @@ module wse_service #(
   input  logic [63:0]     b_wdata_i,
   input  logic [ROWS-1:0] b_rows_i,
   input  logic [COLS-1:0] b_cols_i,
-  input  logic [15:0]     b_core_i,        // read: row * COLS + col
+  input  logic [23:0]     b_core_i,        // read: row * COLS + col
 
   input  logic            d_valid_i,       // debugger: one core, an operation without data
   output logic            d_ready_o,
@@ -38,7 +38,7 @@ module wse_service #(
   output logic [31:0]     svc_wdata_hi_o,
   output logic [ROWS-1:0] svc_rows_o,
   output logic [COLS-1:0] svc_cols_o,
-  output logic [15:0]     svc_rd_core_o,
+  output logic [23:0]     svc_rd_core_o,
   output logic            rd_valid_o       // the word of a read is on the wafer's svc_rdata now
 );
   localparam logic [3:0] OpRead = 4'd2;
@@ -67,8 +67,8 @@ module wse_service #(
       end else if (d_valid_i) begin
         svc_op_o <= d_op_i;
         svc_addr_o <= d_addr_i;
-        svc_rows_o <= ROWS'(64'd1 << d_row_i);
-        svc_cols_o <= COLS'(64'd1 << d_col_i);
+        svc_rows_o <= ROWS'(1) << d_row_i;
+        svc_cols_o <= COLS'(1) << d_col_i;
       end else if (b_valid_i) begin
         svc_op_o <= b_op_i;
         svc_addr_o <= b_addr_i;

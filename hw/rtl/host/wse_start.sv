@@ -42,7 +42,7 @@ module wse_start #(
   input  logic            any_bad_i,         // faulted, or done with a value other than 0
   // status of one core, one cycle after st_core_o
   output logic            st_en_o,
-  output logic [15:0]     st_core_o,
+  output logic [23:0]     st_core_o,
   input  logic            st_held_i,
   input  logic            st_done_i,
   input  logic [31:0]     st_done_value_i,
@@ -80,8 +80,13 @@ module wse_start #(
   logic [15:0] s_r, s_c, s_row, s_col;
   logic        p0, p1, last0, last1;         // a core is on its way, it is the last one
   logic [15:0] pr0, pc0, pr1, pc1;
-  logic [15:0] n_held, n_fault, n_bad, n_open;
+  logic [23:0] n_held, n_fault, n_bad, n_open;
   logic        take, scanned;
+
+  // of a fault record
+  function automatic logic [15:0] count(input logic [23:0] n);
+    count = n[23:16] != 8'd0 ? '1 : n[15:0];
+  endfunction
 
   always @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -112,8 +117,8 @@ module wse_start #(
         f_row_o <= '0; f_col_o <= '0; f_ncores_o <= '0; f_cause_o <= '0; f_pc_o <= '0;
             f_addr_o <= '0;
         f_color_o <= '1; f_value_o <= '0;
-        svc_rows_o <= ROWS'(((64'd1 << rows) - 64'd1) << row0);
-        svc_cols_o <= COLS'(((64'd1 << cols) - 64'd1) << col0);
+        svc_rows_o <= ROWS'((((ROWS+1)'(1) << rows) - (ROWS+1)'(1)) << row0);
+        svc_cols_o <= COLS'((((COLS+1)'(1) << cols) - (COLS+1)'(1)) << col0);
         state = scrub ? SHold : boot ? SClear : SHeld;
         scanning = 1'b0;
         cnt = '0;
@@ -135,21 +140,21 @@ module wse_start #(
           if (p1) begin
             take = 1'b0;
             if (state == SNotBooted) begin
-              take = st_held_i && n_held == 16'd0;
-              if (st_held_i) n_held = n_held + 16'd1;
+              take = st_held_i && n_held == 24'd0;
+              if (st_held_i) n_held = n_held + 24'd1;
             end else if (state == SBlame) begin
-              take = !(st_done_i && started) && n_open == 16'd0;
-              if (!(st_done_i && started)) n_open = n_open + 16'd1;
+              take = !(st_done_i && started) && n_open == 24'd0;
+              if (!(st_done_i && started)) n_open = n_open + 24'd1;
             end else begin
               // a fault takes precedence over a bad value, which takes precedence over a core that
               // is not done
               if (st_faulted_i) begin
-                take = n_fault == 16'd0;
-                n_fault = n_fault + 16'd1;
+                take = n_fault == 24'd0;
+                n_fault = n_fault + 24'd1;
               end else if (st_done_i && st_done_value_i != 32'd0) begin
-                take = n_fault == 16'd0 && n_bad == 16'd0;
-                n_bad = n_bad + 16'd1;
-              end else if (!st_done_i) n_open = n_open + 16'd1;
+                take = n_fault == 24'd0 && n_bad == 24'd0;
+                n_bad = n_bad + 24'd1;
+              end else if (!st_done_i) n_open = n_open + 24'd1;
             end
             if (take) begin
               f_row_o <= pr1;
@@ -180,7 +185,7 @@ module wse_start #(
         if (s_issue) begin
           s_row = row0 + s_r;
           s_col = col0 + s_c;
-          st_core_o <= 16'(32'(s_row) * COLS + 32'(s_col));
+          st_core_o <= 24'(32'(s_row) * COLS + 32'(s_col));
           p0 = 1'b1; pr0 = s_row; pc0 = s_col;
           s_c = s_c + 16'd1;
           if (s_c == cols) begin
@@ -199,9 +204,9 @@ module wse_start #(
           if (cnt == 4'd4) state = any_held_i ? SNotBooted : SClear;
         end
         SNotBooted: if (scanned) begin
-          if (n_held != 16'd0) begin
+          if (n_held != 24'd0) begin
             status_o <= 4'(wse_regs_pkg::ST_NOT_BOOTED);
-            f_ncores_o <= n_held;
+            f_ncores_o <= count(n_held);
             done_o <= 1'b1;
             state = SIdle;
           end else state = SClear;            // a debugger has booted them since
@@ -240,23 +245,23 @@ module wse_start #(
           end
         end
         SName: if (scanned) begin
-          if (n_fault != 16'd0) begin
+          if (n_fault != 24'd0) begin
             status_o <= 4'(wse_regs_pkg::ST_CORE_FAULT);
-            f_ncores_o <= n_fault;
+            f_ncores_o <= count(n_fault);
             done_o <= 1'b1;
             state = SIdle;
-          end else if (n_bad != 16'd0) begin
+          end else if (n_bad != 24'd0) begin
             status_o <= 4'(wse_regs_pkg::ST_KERNEL_ERROR);
-            f_ncores_o <= n_bad;
+            f_ncores_o <= count(n_bad);
             done_o <= 1'b1;
             state = SIdle;
           end else state = SWatch;            // it has executed DONE again since, with 0
         end
         SBlame: if (scanned) begin
-          if (n_open == 16'd0) state = SWatch;       // the last DONE came meanwhile: it is complete
+          if (n_open == 24'd0) state = SWatch;       // the last DONE came meanwhile: it is complete
           else begin
             status_o <= verdict;
-            f_ncores_o <= n_open;
+            f_ncores_o <= count(n_open);
             done_o <= 1'b1;
             state = SIdle;
           end

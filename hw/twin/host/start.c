@@ -16,6 +16,12 @@ static void name_core(struct twin_result *r, const struct twin_core *c)
 	r->f.color = ~0u;
 }
 
+/* as many as a record can say */
+static uint16_t ncores(uint32_t n)
+{
+	return n < UINT16_MAX ? n : UINT16_MAX;
+}
+
 /* true: it ended at once (NOT_BOOTED) */
 bool twin_start_begin(struct wse_model *m, struct twin_job *j, struct twin_result *r)
 {
@@ -34,7 +40,7 @@ bool twin_start_begin(struct wse_model *m, struct twin_job *j, struct twin_resul
 		}
 		if (held) {
 			r->status = WSE_ST_NOT_BOOTED;
-			r->f.ncores = held;
+			r->f.ncores = ncores(held);
 			return true;
 		}
 	}
@@ -90,7 +96,7 @@ bool twin_start_poll(struct wse_model *m, struct twin_job *j, struct twin_result
 	if (fault) {
 		r->status = WSE_ST_CORE_FAULT;
 		name_core(r, fault);
-		r->f.ncores = nfault;
+		r->f.ncores = ncores(nfault);
 		r->f.cause = fault->fault_cause;
 		r->f.pc = fault->fault_pc;
 		r->f.addr = fault->fault_addr;
@@ -101,7 +107,7 @@ bool twin_start_poll(struct wse_model *m, struct twin_job *j, struct twin_result
 	if (bad) {
 		r->status = WSE_ST_KERNEL_ERROR;
 		name_core(r, bad);
-		r->f.ncores = nbad;
+		r->f.ncores = ncores(nbad);
 		r->f.value = bad->done_value;
 		return true;
 	}
@@ -112,18 +118,19 @@ bool twin_start_poll(struct wse_model *m, struct twin_job *j, struct twin_result
 void twin_start_find_waiter(struct wse_model *m, struct twin_job *j, struct twin_result *r)
 {
 	const struct wse_sqe *s = &j->sqe;
-	uint32_t n = (uint32_t)s->rows * s->cols, i, cause, color;
+	uint32_t n = (uint32_t)s->rows * s->cols, open = 0, i, cause, color;
 
 	for (i = 0; i < n; i++) {
 		struct twin_core *c = core_at(m, s, i);
 
-		if (c->done || r->f.ncores++)
+		if (c->done || open++)
 			continue;
 		name_core(r, c);
 		twin_core_find_waiter(c, &cause, &color);
 		r->f.cause = cause;
 		r->f.color = color;
 	}
+	r->f.ncores = ncores(open);
 }
 
 void twin_scrub(struct wse_model *m, const struct wse_sqe *s)
