@@ -7,70 +7,39 @@
 #define KMAX	 16384u
 #define NVECTORS 32u
 
-enum member {
-	M_FLAGS,
-	M_PSHIFT,
-	M_MSHIFT,
-	M_ROW0,
-	M_COL0,
-	M_ROWS,
-	M_COLS,
-	M_COLOR,
-	M_ETYPE,
-	M_BUDGET,
-	M_BUF,
-	M_OFF,
-	M_MASK,
-	M_MOFF,
-	M_SRAM,
-	M_LEN,
-	M_NLINE,
-	M_LSTRIDE,
-	M_SSTRIDE,
-	M_CSTRIDE,
-	M_RSTRIDE,
-	M_KCOL,
-	M_NFEAT,
-	M_QUEUE,
-	M_SEQ,
-	M_MCSTRIDE,
-	M_RESV,
-	M_COUNT
-};
-
-#define MEMBER(name)                                                                \
-	{                                                                           \
-		offsetof(struct wse_sqe, name), sizeof(((struct wse_sqe *)0)->name) \
-	}
+/* the members that an opcode names or not, in the order in which they are checked */
+/* clang-format off */
+#define MEMBERS(X)                                                                   \
+	X(flags) X(pshift) X(mshift) X(row0) X(col0) X(rows) X(cols) X(color)        \
+	X(etype) X(budget) X(buf) X(off) X(mask) X(moff) X(sram) X(len) X(nline)     \
+	X(lstride) X(sstride) X(cstride) X(rstride) X(kcol) X(nfeat) X(queue) X(seq) \
+	X(mcstride) X(resv)
+/* clang-format on */
+#define NUMBER(name) M_##name,
+enum member { MEMBERS(NUMBER) M_COUNT };
+#define PLACE(name) {offsetof(struct wse_sqe, name), sizeof(((struct wse_sqe *)0)->name)},
 static const struct {
 	uint8_t off, size;
-} member[M_COUNT] = {
-	MEMBER(flags),	  MEMBER(pshift), MEMBER(mshift),  MEMBER(row0),    MEMBER(col0),
-	MEMBER(rows),	  MEMBER(cols),	  MEMBER(color),   MEMBER(etype),   MEMBER(budget),
-	MEMBER(buf),	  MEMBER(off),	  MEMBER(mask),	   MEMBER(moff),    MEMBER(sram),
-	MEMBER(len),	  MEMBER(nline),  MEMBER(lstride), MEMBER(sstride), MEMBER(cstride),
-	MEMBER(rstride),  MEMBER(kcol),	  MEMBER(nfeat),   MEMBER(queue),   MEMBER(seq),
-	MEMBER(mcstride), MEMBER(resv),
-};
+} member[M_COUNT] = {MEMBERS(PLACE)};
 
-#define BIT(m)	(1u << (m))
-#define RECT	(BIT(M_ROW0) | BIT(M_COL0) | BIT(M_ROWS) | BIT(M_COLS))
-#define STRIDES (BIT(M_NLINE) | BIT(M_LSTRIDE) | BIT(M_CSTRIDE) | BIT(M_RSTRIDE))
-#define COPY                                                                                      \
-	(RECT | STRIDES | BIT(M_PSHIFT) | BIT(M_BUDGET) | BIT(M_BUF) | BIT(M_OFF) | BIT(M_SRAM) | \
-	 BIT(M_LEN) | BIT(M_SSTRIDE))
-#define STREAM                                                                                \
-	(STRIDES | BIT(M_PSHIFT) | BIT(M_MSHIFT) | BIT(M_COL0) | BIT(M_COLS) | BIT(M_COLOR) | \
-	 BIT(M_ETYPE) | BIT(M_BUDGET) | BIT(M_BUF) | BIT(M_OFF) | BIT(M_MASK) | BIT(M_MOFF) | \
-	 BIT(M_KCOL) | BIT(M_NFEAT) | BIT(M_MCSTRIDE))
+#define BIT(name) (1u << M_##name)
+#define RECT	  (BIT(row0) | BIT(col0) | BIT(rows) | BIT(cols))
+#define STRIDES	  (BIT(nline) | BIT(lstride) | BIT(cstride) | BIT(rstride))
+#define COPY                                                                                       \
+	(RECT | STRIDES | BIT(pshift) | BIT(budget) | BIT(buf) | BIT(off) | BIT(sram) | BIT(len) | \
+	 BIT(sstride))
+#define STREAM                                                                                   \
+	(STRIDES | BIT(pshift) | BIT(mshift) | BIT(col0) | BIT(cols) | BIT(color) | BIT(etype) | \
+	 BIT(budget) | BIT(buf) | BIT(off) | BIT(mask) | BIT(moff) | BIT(kcol) | BIT(nfeat) |    \
+	 BIT(mcstride))
 /* START's argument words lie over NLINE and all that follow */
-#define START (RECT | BIT(M_BUDGET) | BIT(M_SRAM) | (BIT(M_COUNT) - BIT(M_NLINE)))
+#define START (RECT | BIT(budget) | BIT(sram) | ((1u << M_COUNT) - BIT(nline)))
 
 /* members and flags that an opcode names; false: no such opcode */
 static bool names(uint8_t op, bool admin, uint32_t *members, uint8_t *flags)
 {
 	*flags = 0;
-	*members = BIT(M_BUDGET);
+	*members = BIT(budget);
 	switch (op) {
 	case WSE_OP_NOP:
 		return true;
@@ -91,13 +60,13 @@ static bool names(uint8_t op, bool admin, uint32_t *members, uint8_t *flags)
 		*flags = WSE_SQF_BOOT | WSE_SQF_CLOSED;
 		return true;
 	case WSE_OP_FENCE:
-		*members = BIT(M_QUEUE) | BIT(M_SEQ);
+		*members = BIT(queue) | BIT(seq);
 		return true;
 	case WSE_OP_CREATE_QUEUE:
-		*members |= BIT(M_BUF) | BIT(M_MASK) | BIT(M_QUEUE) | BIT(M_SEQ);
+		*members |= BIT(buf) | BIT(mask) | BIT(queue) | BIT(seq);
 		return admin;
 	case WSE_OP_DELETE_QUEUE:
-		*members |= BIT(M_QUEUE);
+		*members |= BIT(queue);
 		return admin;
 	case WSE_OP_CTX_RESET:
 		return admin;
@@ -132,27 +101,27 @@ static uint32_t wrong_stream(const struct wse_sqe *s)
 	uint32_t w = 0;
 
 	if (only && s->flags & (WSE_SQF_DROP_ZERO | WSE_SQF_LINEAR))
-		w |= BIT(M_FLAGS);
+		w |= BIT(flags);
 	if (linear && (!s->len || s->len & 7))
-		w |= BIT(M_LEN);
+		w |= BIT(len);
 	if (linear && s->lstride)
-		w |= BIT(M_LSTRIDE);
+		w |= BIT(lstride);
 	if (masked && !(s->flags & WSE_SQF_MASK_DIRECT) && bad_shift(s->mshift))
-		w |= BIT(M_MSHIFT);
+		w |= BIT(mshift);
 	if (s->color >= WSE_NCOLORS)
-		w |= BIT(M_COLOR);
+		w |= BIT(color);
 	if (s->etype > WSE_ETYPE_RAW32)
-		w |= BIT(M_ETYPE);
+		w |= BIT(etype);
 	if (masked && s->mask & 7)
-		w |= BIT(M_MASK);
+		w |= BIT(mask);
 	if (s->moff & 7)
-		w |= BIT(M_MOFF);
+		w |= BIT(moff);
 	if (!s->kcol || s->kcol > KMAX)
-		w |= BIT(M_KCOL);
+		w |= BIT(kcol);
 	if (s->nfeat != 1 && (s->etype == WSE_ETYPE_RAW32 || (s->nfeat != 2 && s->nfeat != 4)))
-		w |= BIT(M_NFEAT);
+		w |= BIT(nfeat);
 	if (s->mcstride & 7)
-		w |= BIT(M_MCSTRIDE);
+		w |= BIT(mcstride);
 	return w;
 }
 
@@ -164,42 +133,42 @@ static uint32_t wrong_values(const struct wse_sqe *s)
 	uint32_t w = 0;
 
 	if ((copy || stream || s->opcode == WSE_OP_START) && !s->budget)
-		w |= BIT(M_BUDGET);
+		w |= BIT(budget);
 	if (copy || stream) {
 		if (!only && !(s->flags & WSE_SQF_BUF_DIRECT) && bad_shift(s->pshift))
-			w |= BIT(M_PSHIFT);
+			w |= BIT(pshift);
 		if (!only && s->buf & 7)
-			w |= BIT(M_BUF);
+			w |= BIT(buf);
 		if (!only && s->off & 7)
-			w |= BIT(M_OFF);
+			w |= BIT(off);
 		if (!s->nline)
-			w |= BIT(M_NLINE);
+			w |= BIT(nline);
 		if (!only && s->lstride & 7)
-			w |= BIT(M_LSTRIDE);
+			w |= BIT(lstride);
 		if (!only && s->cstride & 7)
-			w |= BIT(M_CSTRIDE);
+			w |= BIT(cstride);
 		if (s->rstride & 7 || (bcast && s->cstride && s->rstride))
-			w |= BIT(M_RSTRIDE);
+			w |= BIT(rstride);
 	}
 	if (copy) {
 		if (s->sram & 7)
-			w |= BIT(M_SRAM);
+			w |= BIT(sram);
 		if (!s->len || s->len & 7)
-			w |= BIT(M_LEN);
+			w |= BIT(len);
 		if (s->sstride & 7)
-			w |= BIT(M_SSTRIDE);
+			w |= BIT(sstride);
 	}
 	if (stream)
 		w |= wrong_stream(s);
 	if (s->opcode == WSE_OP_START && s->sram & 3)
-		w |= BIT(M_SRAM);
+		w |= BIT(sram);
 	if (s->opcode == WSE_OP_CREATE_QUEUE) {
 		if (s->buf & 0xfff)
-			w |= BIT(M_BUF);
+			w |= BIT(buf);
 		if (s->mask & 0xfff)
-			w |= BIT(M_MASK);
+			w |= BIT(mask);
 		if (!pow2_ring(s->seq & 0xffff) || s->seq >> 16 >= NVECTORS)
-			w |= BIT(M_SEQ);
+			w |= BIT(seq);
 	}
 	return w;
 }
@@ -224,12 +193,12 @@ uint16_t twin_check_sqe(const struct wse_model *m, const struct wse_sqe *s, bool
 	if (!names(s->opcode, admin, &named, &flags))
 		return WSE_ST_BAD_OPCODE;
 	if (stream && s->flags & WSE_SQF_LINEAR)
-		named |= BIT(M_LEN);
+		named |= BIT(len);
 	if (s->flags & ~flags)
-		wrong |= BIT(M_FLAGS);
-	for (i = M_FLAGS + 1; i < M_COUNT; i++)
-		if (!(named & BIT(i)) && !is_zero(s, i))
-			wrong |= BIT(i);
+		wrong |= BIT(flags);
+	for (i = M_flags + 1; i < M_COUNT; i++)
+		if (!(named >> i & 1) && !is_zero(s, i))
+			wrong |= 1u << i;
 	if (wrong)
 		return bad_field(wrong, off);
 	if ((rect || stream) && (!s->cols || s->col0 + s->cols > (int)m->cols ||
