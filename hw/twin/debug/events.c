@@ -20,12 +20,6 @@ struct twin_events {
 	} core[];
 };
 
-/* core ~0u: of no core */
-static bool asked(const struct twin_events *ev, uint32_t core, enum wse_ev_kind kind)
-{
-	return ev->kinds >> kind & 1 && (core == ~0u || ev->only == ~0u || ev->only == core);
-}
-
 static struct wse_ev event(const struct wse_model *m, uint32_t core, enum wse_ev_kind kind)
 {
 	return (struct wse_ev){
@@ -37,6 +31,15 @@ static struct wse_ev event(const struct wse_model *m, uint32_t core, enum wse_ev
 	};
 }
 
+/* to who asked for it; commands are of no core */
+static void tell(const struct twin_events *ev, const struct wse_ev *e)
+{
+	bool command = e->kind == WSE_EV_COMMAND || e->kind == WSE_EV_COMMAND_END;
+
+	if (ev->kinds >> e->kind & 1 && (command || ev->only == ~0u || ev->only == e->core))
+		ev->fn(ev->arg, e);
+}
+
 void twin_events_tnext(struct twin_mesh *m, const struct twin_core *c, uint32_t pc)
 {
 	struct twin_events *ev = m->events;
@@ -46,8 +49,7 @@ void twin_events_tnext(struct twin_mesh *m, const struct twin_core *c, uint32_t 
 		return;
 	ev->core[c->idx].at_tnext = true;
 	e.pc = pc;
-	if (asked(ev, c->idx, WSE_EV_TASK_END))
-		ev->fn(ev->arg, &e);
+	tell(ev, &e);
 }
 
 void twin_events_task(struct twin_mesh *m, const struct twin_core *c, uint8_t task, uint32_t entry)
@@ -60,22 +62,19 @@ void twin_events_task(struct twin_mesh *m, const struct twin_core *c, uint8_t ta
 	e.pc = entry;
 	e.data = c->wdata;
 	e.info = c->winfo;
-	if (asked(ev, c->idx, WSE_EV_TASK))
-		ev->fn(ev->arg, &e);
+	tell(ev, &e);
 }
 
 void twin_events_engine(struct twin_mesh *m, const struct twin_core *c, const struct twin_engine *g,
 			bool end)
 {
-	struct twin_events *ev = m->events;
 	enum wse_ev_kind kind = end ? WSE_EV_ENGINE_END : WSE_EV_ENGINE;
 	struct wse_ev e = event(m->dev, c->idx, kind);
 
 	e.unit = g - c->eng;
 	e.data = g->q[0].tcw;
 	e.info = g->q[0].scalar;
-	if (asked(ev, c->idx, kind))
-		ev->fn(ev->arg, &e);
+	tell(m->events, &e);
 }
 
 /* who takes from a color: the engine that claims it, or the scalar side */
@@ -90,7 +89,6 @@ static uint8_t reader(const struct twin_core *c, int color)
 
 void twin_events_in(struct twin_mesh *m, const struct twin_core *c, unsigned int color)
 {
-	struct twin_events *ev = m->events;
 	struct wse_ev e = event(m->dev, c->idx, WSE_EV_IN);
 	bool ctrl;
 
@@ -98,27 +96,23 @@ void twin_events_in(struct twin_mesh *m, const struct twin_core *c, unsigned int
 	e.color = color;
 	e.data = chan_head(&c->recv[color], &ctrl);
 	e.ctrl = ctrl;
-	if (asked(ev, c->idx, WSE_EV_IN))
-		ev->fn(ev->arg, &e);
+	tell(m->events, &e);
 }
 
 void twin_events_out(struct twin_mesh *m, const struct twin_core *c, unsigned int color,
 		     uint32_t data, bool ctrl)
 {
-	struct twin_events *ev = m->events;
 	struct wse_ev e = event(m->dev, c->idx, WSE_EV_OUT);
 
 	e.color = color;
 	e.data = data;
 	e.ctrl = ctrl;
-	if (asked(ev, c->idx, WSE_EV_OUT))
-		ev->fn(ev->arg, &e);
+	tell(m->events, &e);
 }
 
 void twin_events_hop(struct twin_mesh *m, const struct twin_core *c, unsigned int color,
 		     uint32_t data, bool ctrl)
 {
-	struct twin_events *ev = m->events;
 	struct wse_ev e = event(m->dev, c->idx, WSE_EV_HOP);
 
 	e.color = color;
@@ -126,20 +120,17 @@ void twin_events_hop(struct twin_mesh *m, const struct twin_core *c, unsigned in
 	e.ctrl = ctrl;
 	e.from = c->rx[color];
 	e.to = c->tx[color];
-	if (asked(ev, c->idx, WSE_EV_HOP))
-		ev->fn(ev->arg, &e);
+	tell(m->events, &e);
 }
 
 void twin_events_fault(struct twin_mesh *m, const struct twin_core *c)
 {
-	struct twin_events *ev = m->events;
 	struct wse_ev e = event(m->dev, c->idx, WSE_EV_FAULT);
 
 	e.pc = c->fault_pc;
 	e.data = c->fault_cause;
 	e.info = c->fault_addr;
-	if (asked(ev, c->idx, WSE_EV_FAULT))
-		ev->fn(ev->arg, &e);
+	tell(m->events, &e);
 }
 
 void twin_events_hold(struct twin_mesh *m, const struct twin_core *c)
@@ -160,20 +151,17 @@ void twin_events_turn(struct twin_mesh *m, const struct twin_core *c)
 	ev->core[c->idx].color = color;
 	e.color = color;
 	e.pc = c->pc;
-	if (asked(ev, c->idx, WSE_EV_STALL))
-		ev->fn(ev->arg, &e);
+	tell(ev, &e);
 }
 
 void twin_events_command(struct wse_model *m, unsigned int queue, bool end)
 {
-	struct twin_events *ev = m->events;
 	enum wse_ev_kind kind = end ? WSE_EV_COMMAND_END : WSE_EV_COMMAND;
 	struct wse_ev e = event(m, queue, kind);
 
 	e.data = m->q[queue].sqe.opcode | (uint32_t)m->q[queue].sqe.cid << 16;
 	e.info = end ? m->q[queue].res : 0;
-	if (asked(ev, ~0u, kind))
-		ev->fn(ev->arg, &e);
+	tell(m->events, &e);
 }
 
 static void forget(struct wse_model *m)
