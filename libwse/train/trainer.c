@@ -349,13 +349,24 @@ int wse_trainer_loss_on(struct wse_trainer *t, const struct wse_step_shape *how,
 
 int wse_trainer_eval(struct wse_trainer *t, uint64_t max_batches, double *loss, uint64_t *samples)
 {
+	return wse_trainer_eval_set(t, 0, max_batches, loss, samples, NULL);
+}
+
+int wse_trainer_eval_set(struct wse_trainer *t, uint32_t set, uint64_t max_batches, double *loss,
+			 uint64_t *samples, const char **name)
+{
 	uint64_t n;
 	int ret = enter(t);
 
 	if (ret)
 		return ret;
 	ret = need_text(&t->s);
-	ret = ret ? ret : wse_session_eval(&t->s, 0, max_batches, loss, samples ? samples : &n);
+	if (!ret && set >= t->s.cfg.nval)
+		ret = wse_fail(-ENOENT, "there is no held-out set %u: they are 0 to %u", set,
+			       t->s.cfg.nval - 1);
+	ret = ret ? ret : wse_session_eval(&t->s, set, max_batches, loss, samples ? samples : &n);
+	if (!ret && name)
+		*name = t->s.cfg.val[set].name;
 	return leave(t, ret);
 }
 

@@ -280,6 +280,15 @@ int wse_trainer_loss_on(struct wse_trainer *t, const struct wse_step_shape *how,
 int wse_trainer_eval(struct wse_trainer *t, uint64_t max_batches, double *loss, uint64_t *samples);
 
 /*
+ * The same on held-out set number `set` of a parameter file, from 0 on; samples and name may be
+ * NULL. *name is valid until the trainer is closed, "" of a set that is the only one.
+ *
+ * -ENOENT	there is no such set: they have ended
+ */
+int wse_trainer_eval_set(struct wse_trainer *t, uint32_t set, uint64_t max_batches, double *loss,
+			 uint64_t *samples, const char **name);
+
+/*
  * Parameter number i of the model. data: binary32 [rows][cols], of the committed step, valid until
  * the next call.
  */

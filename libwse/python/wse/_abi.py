@@ -1842,6 +1842,14 @@ Mean loss of the held-out samples, at most max_batches batches (0: all), in nats
 may be NULL. Of several held-out sets of a parameter file: of the first.
 """)
 
+bind("wse_trainer_eval_set", c_int, POINTER(wse_trainer), c_uint32, c_uint64, POINTER(c_double),
+     POINTER(c_uint64), POINTER(c_char_p), doc="""
+The same on held-out set number `set` of a parameter file, from 0 on; samples and name may be
+NULL. *name is valid until the trainer is closed, "" of a set that is the only one.
+
+-ENOENT      there is no such set: they have ended
+""")
+
 bind("wse_trainer_tensor", c_int, POINTER(wse_trainer), c_uint32, POINTER(wse_tensor_info), doc="""
 -ENOENT        there is no such number
 

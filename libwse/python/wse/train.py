@@ -385,6 +385,16 @@ class Trainer(Handle):
             self._call(lib.wse_trainer_eval, max_batches, byref(loss), byref(n))
         return loss.value, n.value
 
+    @says("wse_trainer_eval_set")
+    def evaluate_set(self, number: int, max_batches: int = 0) -> Tuple[float, int, str]:
+        """(mean loss, samples, name) of a held-out set of the parameter file, from 0 on"""
+        loss, n, name = ctypes.c_double(), ctypes.c_uint64(), ctypes.c_char_p()
+        with Interrupts():
+            self._call(
+                lib.wse_trainer_eval_set, number, max_batches, byref(loss), byref(n), byref(name)
+            )
+        return loss.value, n.value, (name.value or b"").decode()
+
     @says("wse_trainer_live")
     def live(self, path: Optional[Path]) -> None:
         """A unix socket on which wse-top shows this trainer; None closes it."""

@@ -188,6 +188,45 @@ static void make_sets(void)
 
 static void validated(const struct losses *all);
 
+/* by the public calls: what a run says of its first weights */
+static void from_c(const char *uri, const struct losses *all)
+{
+	char set[2000], file[300], text[300];
+	const char *const sets[] = {set}, *name = NULL;
+	const struct wse_override over = {.sets = sets, .nsets = 1, .data = text};
+	struct wse_params *p;
+	struct wse_trainer *t;
+	uint64_t n = 0;
+	double loss;
+	FILE *f;
+	int ret;
+
+	snprintf(set, sizeof(set), "val_dataloader=%s", three);
+	snprintf(file, sizeof(file), "%s/sets.yaml", dir);
+	snprintf(text, sizeof(text), "%s/text", dir);
+	f = fopen(file, "w");
+	fputs(yaml, f);
+	fclose(f);
+	ret = wse_params_create(&p);
+	ret = ret ? ret : wse_params_read(p, file, &over);
+	ret = ret ? ret : wse_trainer_open(p, &uri, 1, NULL, NULL, &t);
+	wse_params_destroy(p);
+	if (ret) {
+		ok(0, "a trainer with three sets: %s", wse_error());
+		return;
+	}
+	for (uint32_t i = 0; i < SETS; i++) {
+		ret = wse_trainer_eval_set(t, i, 0, &loss, &n, &name);
+		ok(!ret && !strcmp(name, names[i]) && n > 100 && fabs(loss - all->at[i][0]) < 1e-4,
+		   "wse_trainer_eval_set %u: %s, %llu samples, %.5f%s%s", i, name,
+		   (unsigned long long)n, loss, ret ? ": " : "", ret ? wse_error() : "");
+	}
+	ret = wse_trainer_eval_set(t, SETS, 0, &loss, NULL, NULL);
+	ok(ret == -ENOENT && strstr(wse_error(), "there is no held-out set 3: they are 0 to 2"),
+	   "%s", wse_error());
+	wse_trainer_close(t);
+}
+
 static void runs(void)
 {
 	struct job first = {.name = "first", .list = three, .devices = 1};
@@ -223,6 +262,7 @@ static void runs(void)
 			printf("# %s\n", cmd);
 	}
 	validated(&all);
+	from_c(four[0], &all);
 }
 
 static void resumed(void)
