@@ -119,8 +119,8 @@ static const struct form forms[] = {
 	 {GPTJ, .heads = 2, .vocab = 2000, MUP}},
 	{"GPT-2's with dropout", {.learned = 1, DROP}},
 	{"GPT-NeoX's with dropout, a head over two columns", {NEOX, .heads = 2, DROP}},
-	{"StarCoder's: one head of keys, dropout", {.learned = 1, .tied = 1, .kv_heads = 1, DROP}},
-	{"BTLM's, filter 107, with dropout", {.gated = 1, .alibi = 1, .filter = 107, DROP}},
+	{"BTLM's, filter 107, two heads share one of keys, with dropout",
+	 {.gated = 1, .alibi = 1, .kv_heads = 2, .filter = 107, DROP}},
 };
 
 /* the first of those with dropout */
@@ -748,7 +748,7 @@ int main(void)
 	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
 		on_rtl(&forms[i]);
 	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
-		if ((forms[i].m.gated && !forms[i].m.no_ffn_bias) || forms[i].m.drop_embed > 0)
+		if (forms[i].m.gated && !forms[i].m.no_ffn_bias)
 			in_chunks(&forms[i]);
 	phases(&forms[0], "full_");
 	phases(&forms[3], "full_");
