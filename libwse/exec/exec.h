@@ -93,6 +93,18 @@ struct wse_exec_command {
 /* Called in the worker's thread, in order of submits; commands of one submit in its order. */
 typedef void (*wse_record_fn)(void *ctx, const struct wse_exec_command *cmd);
 
+/*
+ * Called in the worker's thread before operation op of a micro-batch, and with op = nops behind the
+ * last one: due() says whether the device is to come to rest first, and then at_rest() is called,
+ * before which all commands of earlier operations have completed.
+ */
+struct wse_pauses {
+	int (*due)(void *ctx, uint32_t device, const struct wse_graph *g, int backward,
+		   uint32_t op);
+	void (*at_rest)(void *ctx, uint32_t device, uint32_t op);
+	void *ctx;
+};
+
 struct wse_exec_ops {
 	void (*info)(struct wse_exec *e, struct wse_exec_info *info);
 
@@ -141,6 +153,9 @@ struct wse_exec_ops {
 	 * more. -ENOTSUP where the transport does not say when a command ran
 	 */
 	int (*record)(struct wse_exec *e, wse_record_fn fn, void *ctx);
+
+	/* optional (may be NULL): these pauses from the next run() on; NULL: no more */
+	void (*pause)(struct wse_exec *e, const struct wse_pauses *pauses);
 
 	/* optional (may be NULL): its device, to read counters of between two runs */
 	struct wse_device *(*device)(struct wse_exec *e);

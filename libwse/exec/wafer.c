@@ -70,6 +70,7 @@ struct wafer {
 	/* who is told of commands, or NULL; labels of those in pend, and of the batch */
 	wse_record_fn record;
 	void *record_ctx;
+	struct wse_pauses pauses; /* due NULL: none */
 	struct label (*labels)[WSE_EMIT_CMDS], *label;
 	uint64_t clock; /* of the last command that was told, on the device's own clock */
 };
@@ -433,6 +434,23 @@ static int add(struct wafer *w, struct wse_emit *e, struct pending *p, uint32_t 
 	return 0;
 }
 
+/* where a pause is due: what is before this operation completes */
+static int pause_at(struct wafer *w, struct wse_emit *e, struct pending *p, uint32_t at,
+		    const struct wse_micro_ops *ops, void *ctx)
+{
+	const struct wse_pauses *pauses = &w->pauses;
+	int ret;
+
+	if (!pauses->due || !pauses->due(pauses->ctx, w->base.id, w->g, p->job->backward, at))
+		return 0;
+	ret = e->n || p->nunits ? submit(w, e, p, ops, ctx) : 0;
+	while (!ret && w->npend)
+		ret = reap(w, ops, ctx, 0);
+	if (!ret)
+		pauses->at_rest(pauses->ctx, w->base.id, at);
+	return ret;
+}
+
 /* a batch ends with a complete gradient, with the losses, and when it is long */
 static int one_job(struct wafer *w, const struct wse_micro_batch *job, uint32_t slot,
 		   const struct wse_micro_ops *ops, void *ctx)
@@ -456,7 +474,8 @@ static int one_job(struct wafer *w, const struct wse_micro_batch *job, uint32_t 
 	int ret = 0;
 
 	for (uint32_t at = 0; at < nops && !ret; at++) {
-		ret = add(w, &e, &p, at, ops, ctx);
+		ret = pause_at(w, &e, &p, at, ops, ctx);
+		ret = ret ? ret : add(w, &e, &p, at, ops, ctx);
 		cycles += wse_op_type(w->g->ops[at].kind)->cycles(w->g, &w->g->ops[at]);
 		if (ret || !(p.grad || p.loss || e.n >= BATCH_CMDS || cycles >= BATCH_CYCLES ||
 			     at + 1 == nops))
@@ -464,6 +483,7 @@ static int one_job(struct wafer *w, const struct wse_micro_batch *job, uint32_t 
 		ret = submit(w, &e, &p, ops, ctx);
 		cycles = 0;
 	}
+	ret = ret ? ret : pause_at(w, &e, &p, nops, ops, ctx);
 	units_done(w, &p, ops, ctx);
 	return ret;
 }
@@ -553,6 +573,11 @@ static int wafer_record(struct wse_exec *e, wse_record_fn fn, void *ctx)
 	return 0;
 }
 
+static void wafer_pause(struct wse_exec *e, const struct wse_pauses *pauses)
+{
+	((struct wafer *)e)->pauses = pauses ? *pauses : (struct wse_pauses){0};
+}
+
 static struct wse_device *wafer_device(struct wse_exec *e)
 {
 	return ((struct wafer *)e)->dev;
@@ -586,6 +611,7 @@ static const struct wse_exec_ops wafer_ops = {
 	.fault = wafer_fault,
 	.cost = wafer_cost,
 	.record = wafer_record,
+	.pause = wafer_pause,
 	.device = wafer_device,
 	.close = wafer_close,
 };

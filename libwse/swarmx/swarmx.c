@@ -198,6 +198,14 @@ int wse_swarm_record(const struct wse_swarm *s, uint32_t device, wse_record_fn f
 	return e->ops->record ? e->ops->record(e, fn, ctx) : -ENOTSUP;
 }
 
+void wse_swarm_pause(const struct wse_swarm *s, uint32_t device, const struct wse_pauses *pauses)
+{
+	struct wse_exec *e = device < s->n ? s->w[device].exec : NULL;
+
+	if (e && e->ops->pause)
+		e->ops->pause(e, pauses);
+}
+
 void wse_swarm_spans(struct wse_swarm *s, const struct wse_spans *spans)
 {
 	s->spans = *spans;

@@ -65,6 +65,8 @@ int wse_swarm_cost(const struct wse_swarm *s, uint32_t device, struct wse_exec_c
 
 /* between steps: what a device executes is told to fn (exec/exec.h). -ENOTSUP, -ENOMEM */
 int wse_swarm_record(const struct wse_swarm *s, uint32_t device, wse_record_fn fn, void *ctx);
+/* Between steps: the executor's pause(), if it has that. */
+void wse_swarm_pause(const struct wse_swarm *s, uint32_t device, const struct wse_pauses *pauses);
 /* between steps: when a worker (who) adds a unit's gradient (what) to its sum, in its thread */
 void wse_swarm_spans(struct wse_swarm *s, const struct wse_spans *spans);
 /* between steps: to read its counters; NULL when it tells none, or has failed */

@@ -15,11 +15,17 @@
 
 #define TITLE 300
 
+/* of one piece of memory; NULL: none */
+struct map {
+	uint64_t *of[WSE_HEAT_MAPS];
+};
+
 struct wse_maps {
 	uint32_t n;
 	struct {
 		uint32_t rows, cols;
-		uint64_t *map[WSE_HEAT_MAPS]; /* of one piece of memory; NULL: none */
+		struct map all, phase[WSE_MAP_PHASES];
+		int ended[WSE_MAP_PHASES];
 	} device[WSE_SWARM_MAX];
 };
 
@@ -67,9 +73,31 @@ static int count(struct wse_device *dev, uint32_t cores, uint64_t *const *map)
 
 void wse_maps_free(struct wse_maps *maps)
 {
-	for (uint32_t i = 0; maps && i < maps->n; i++)
-		free(maps->device[i].map[0]);
+	for (uint32_t i = 0; maps && i < maps->n; i++) {
+		free(maps->device[i].all.of[0]);
+		for (uint32_t k = 0; k < WSE_MAP_PHASES; k++)
+			free(maps->device[i].phase[k].of[0]);
+	}
 	free(maps);
+}
+
+/* counting begins; 0 too where there are no counters: then m has none */
+static int start(struct wse_device *dev, size_t cores, struct map *m)
+{
+	struct wse_failure before;
+	uint64_t *all = calloc((WSE_HEAT_LINK + 4) * cores, sizeof(*all));
+
+	if (!all)
+		return -ENOMEM;
+	wse_failure_keep(&before, 0);
+	for (uint32_t k = 0; k < WSE_HEAT_MAPS; k++)
+		m->of[k] = all + k * cores;
+	if (!count(dev, (uint32_t)cores, m->of))
+		return 0;
+	wse_failure_undo(&before);
+	free(all);
+	m->of[0] = NULL;
+	return 0;
 }
 
 /* a device's, from now on; 0 too where it has none */
@@ -77,28 +105,30 @@ static int begin(struct wse_maps *maps, uint32_t i, struct wse_device *dev)
 {
 	struct wse_failure before;
 	struct drm_wse_info info;
-	uint64_t *all;
-	size_t cores;
 
 	wse_failure_keep(&before, 0);
 	if (!dev || wse_device_info(dev, &info)) {
 		wse_failure_undo(&before);
 		return 0;
 	}
-	cores = (size_t)info.rows * info.cols;
-	all = calloc((WSE_HEAT_LINK + 4) * cores, sizeof(*all));
-	if (!all)
-		return -ENOMEM;
 	maps->device[i].rows = info.rows;
 	maps->device[i].cols = info.cols;
-	for (uint32_t k = 0; k < WSE_HEAT_MAPS; k++)
-		maps->device[i].map[k] = all + k * cores;
-	if (!count(dev, (uint32_t)cores, maps->device[i].map))
-		return 0;
+	return start(dev, (size_t)info.rows * info.cols, &maps->device[i].all);
+}
+
+void wse_maps_phase(struct wse_maps *maps, uint32_t i, struct wse_device *dev, uint32_t phase,
+		    int begins)
+{
+	struct map *m = &maps->device[i].phase[phase];
+	uint32_t cores = maps->device[i].rows * maps->device[i].cols;
+	struct wse_failure before;
+
+	wse_failure_keep(&before, 0);
+	if (begins && !m->of[0] && maps->device[i].all.of[0] && dev)
+		start(dev, cores, m);
+	else if (!begins && m->of[0] && dev && !maps->device[i].ended[phase])
+		maps->device[i].ended[phase] = !count(dev, cores, m->of);
 	wse_failure_undo(&before);
-	free(all);
-	maps->device[i].map[0] = NULL;
-	return 0;
 }
 
 int wse_maps_open(struct wse_swarm *swarm, struct wse_maps **out)
@@ -127,27 +157,41 @@ static void title(char *to, const char *uri)
 	to[n] = 0;
 }
 
-int wse_maps_close(struct wse_swarm *swarm, const char *dir, struct wse_maps *maps)
+static int write_map(const struct wse_maps *maps, uint32_t i, const char *uri, const char *dir,
+		     const char *phase, const struct map *m)
 {
-	char path[PATH_MAX], words[TITLE];
+	char path[PATH_MAX], words[TITLE], text[TITLE + 80];
+	int ret;
+
+	title(words, uri);
+	snprintf(text, sizeof(text), "%s%s%s", words, *phase ? ", one micro-batch: " : "", phase);
+	snprintf(path, sizeof(path), "%.3000s/wafer-%u%s%s.svg", dir, i, *phase ? "-" : "", phase);
+	ret = wse_heat_write(path, text, maps->device[i].rows, maps->device[i].cols, m->of);
+	return ret ? wse_fail(ret, "heat map %.300s: %s", path, strerror(-ret)) : 0;
+}
+
+int wse_maps_close(struct wse_swarm *swarm, const char *dir, const char *const *phases,
+		   struct wse_maps *maps)
+{
 	struct wse_failure before;
 	int ret = 0;
 
 	wse_failure_keep(&before, 0);
 	for (uint32_t i = 0; i < maps->n && !ret; i++) {
 		struct wse_device *dev = wse_swarm_device(swarm, i);
-		uint32_t rows = maps->device[i].rows, cols = maps->device[i].cols;
+		uint32_t cores = maps->device[i].rows * maps->device[i].cols;
+		const char *uri = dev ? wse_device_uri(dev) : "";
 
-		if (!maps->device[i].map[0] || !dev ||
-		    count(dev, rows * cols, maps->device[i].map)) {
+		if (!maps->device[i].all.of[0] || !dev ||
+		    count(dev, cores, maps->device[i].all.of)) {
 			wse_failure_undo(&before);
 			continue; /* it has failed meanwhile */
 		}
-		title(words, wse_device_uri(dev));
-		snprintf(path, sizeof(path), "%.3000s/wafer-%u.svg", dir, i);
-		ret = wse_heat_write(path, words, rows, cols, maps->device[i].map);
-		if (ret)
-			wse_fail(ret, "heat map %.300s: %s", path, strerror(-ret));
+		ret = write_map(maps, i, uri, dir, "", &maps->device[i].all);
+		for (uint32_t k = 0; k < WSE_MAP_PHASES && !ret; k++)
+			if (maps->device[i].ended[k])
+				ret = write_map(maps, i, uri, dir, phases[k],
+						&maps->device[i].phase[k]);
 	}
 	wse_maps_free(maps);
 	return ret;

@@ -25,6 +25,7 @@
 enum { PHASES = 4, WAFER_TRACKS };
 enum { STEPS = 1, BESIDE, UPDATES, SUMS }; /* SUMS + i: of device i */
 enum { FORWARD, LOSS, BACKWARD, OTHER_GRAPH, PHASE_KINDS };
+_Static_assert(BACKWARD + 1 == WSE_MAP_PHASES, "phases that have a map");
 enum { STARTS, COPIES_IN, COPIES_OUT, OPCODES };
 
 static const char *const phase_names[PHASE_KINDS] = {"forward", "loss", "backward",
@@ -39,7 +40,7 @@ struct group {
 
 /* written by the thread of the device alone */
 struct device {
-	int tells;
+	int tells, mapped; /* mapped: a micro-batch has been run phase by phase */
 	uint64_t track[WAFER_TRACKS];
 	uint64_t sums;			 /* a track of the host */
 	uint32_t phase, phase_index;	 /* PHASE_KINDS: none yet */
@@ -63,6 +64,7 @@ struct wse_profile {
 	unsigned char *phase;	      /* [nops] */
 	uint32_t phase_name[PHASE_KINDS];
 	struct wse_maps *maps;
+	struct wse_swarm *swarm;
 	uint32_t other; /* what operations of another graph are called */
 	uint32_t ndevices;
 	struct device device[WSE_SWARM_MAX];
@@ -225,6 +227,30 @@ static void command(void *ctx, const struct wse_exec_command *c)
 	d->op_sum[c->op].cycles += busy;
 }
 
+/* the first whole micro-batch of a device is run phase by phase, for a map of each */
+static int pause_due(void *ctx, uint32_t device, const struct wse_graph *g, int backward,
+		     uint32_t op)
+{
+	const struct wse_profile *p = ctx;
+
+	if (g != p->g || !backward || device >= p->ndevices || p->device[device].mapped)
+		return 0;
+	return !op || op == g->nops || p->phase[op] != p->phase[op - 1];
+}
+
+static void at_rest(void *ctx, uint32_t device, uint32_t op)
+{
+	struct wse_profile *p = ctx;
+	struct wse_device *dev = wse_swarm_device(p->swarm, device);
+
+	if (op)
+		wse_maps_phase(p->maps, device, dev, p->phase[op - 1], 0);
+	if (op < p->g->nops)
+		wse_maps_phase(p->maps, device, dev, p->phase[op], 1);
+	else
+		p->device[device].mapped = 1;
+}
+
 static void free_names(struct wse_profile *p)
 {
 	free(p->op_name);
@@ -322,7 +348,10 @@ static int name_all(struct wse_session *s, struct wse_profile *p)
 static void record_spans(struct wse_session *s, struct wse_profile *p)
 {
 	const struct wse_spans sums = {p ? summed : NULL, p}, updates = {p ? updated : NULL, p};
+	const struct wse_pauses pauses = {pause_due, at_rest, p};
 
+	for (uint32_t i = 0; i < wse_swarm_size(s->swarm); i++)
+		wse_swarm_pause(s->swarm, i, p ? &pauses : NULL);
 	wse_swarm_spans(s->swarm, &sums);
 	if (s->memx)
 		wse_memx_spans(s->memx, &updates);
@@ -336,6 +365,7 @@ int wse_profile_open(struct wse_session *s, const char *dir, struct wse_profile 
 	if (!p)
 		return wse_fail(-ENOMEM, "no memory for a profile");
 	p->g = &s->plan.graph;
+	p->swarm = s->swarm;
 	snprintf(p->dir, sizeof(p->dir), "%.1023s", dir);
 	ret = wse_make_dirs(dir);
 	if (ret)
@@ -488,7 +518,7 @@ int wse_profile_close(struct wse_session *s, struct wse_profile *p)
 		wse_fail(ret, "profile %.300s ends early: %s", p->dir, strerror(-ret));
 	failed = write_table(s, p);
 	if (!failed)
-		failed = wse_maps_close(s->swarm, p->dir, p->maps);
+		failed = wse_maps_close(s->swarm, p->dir, phase_names, p->maps);
 	else
 		wse_maps_free(p->maps);
 	for (uint32_t i = 0; i < p->ndevices; i++)

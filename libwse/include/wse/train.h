@@ -307,8 +307,9 @@ int wse_trainer_set_tensor(struct wse_trainer *t, uint32_t i, const float *data,
  * Records from now on where the time goes, into the folder dir: wafers.pftrace, what each device
  * executes on its queues, in device cycles; host.pftrace, what the trainer does, in its own time
  * (both for https://ui.perfetto.dev); at the end operations.txt, operations with their cycles and
- * the planner's, and wafer-N.svg, what each device's cores and links have counted. NULL ends the
- * recording, as wse_trainer_close() does.
+ * the planner's, and wafer-N.svg, what each device's cores and links have counted, and of its
+ * first micro-batch wafer-N-forward.svg, -loss.svg and -backward.svg. NULL ends the recording, as
+ * wse_trainer_close() does.
  *
  * -EEXIST	dir has a profile
  * -EBUSY	one is being recorded
