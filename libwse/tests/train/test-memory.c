@@ -28,7 +28,7 @@ static const char gpt[] =
 	"    sampling: {bytes: 0}\n"
 	"  fit:\n"
 	"    train_dataloader: {batch_size: 1, micro_batch_size: 1, data_dir: TEXT}\n"
-	"    val_dataloader: {held_out_bytes: 1024}\n";
+	"    val_dataloader: {held_out_bytes: 512}\n";
 
 /* of four micro-batches two sums wait while the last is made */
 static const char four[] = "train_dataloader.batch_size=4";
