@@ -14,7 +14,7 @@ static const char *const twins[] = {"sim:func,rows=4,cols=4", "sim:func,rows=4,c
 
 /* of many units, so that little of it is in memory */
 static const char *const gpt[] = {
-	"model={name: gpt2, vocab_size: 256, max_position_embeddings: 64, hidden_size: 64,"
+	"model={name: gpt2, vocab_size: 256, max_position_embeddings: 32, hidden_size: 64,"
 	" num_hidden_layers: 16, num_heads: 4, filter_size: 256}",
 	"train_dataloader={batch_size: 5, micro_batch_size: 1, data_dir: TEXT}",
 };
@@ -43,7 +43,9 @@ static void *one_rank(void *arg)
 {
 	struct rank *me = arg;
 	struct job *j = me->arg;
-	const char *sets[] = {j->model[0], j->model[1], j->steps};
+	/* an evaluation that takes less than the steps */
+	const char *sets[] = {j->model[0], j->model[1], j->steps,
+			      "val_dataloader.held_out_bytes=256"};
 	struct watch *w = &j->w[me->rank];
 
 	*w = (struct watch){.link = me->link,
@@ -52,7 +54,7 @@ static void *one_rank(void *arg)
 			    .verify = j->verify,
 			    .verify_uri = twins[0],
 			    .listen = j->files ? in_files[j->files] : NULL};
-	me->ret = go(j->name, twins, j->devices, sets, 3, j->resume, w, &j->res[me->rank]);
+	me->ret = go(j->name, twins, j->devices, sets, 4, j->resume, w, &j->res[me->rank]);
 	snprintf(me->why, sizeof(me->why), "%s", wse_error());
 	return NULL;
 }

@@ -242,7 +242,7 @@ static void faults(const char *dir)
 	"trainer:\n"                                                                      \
 	"  init:\n"                                                                       \
 	"    model: {name: gpt2, hidden_size: 128, num_hidden_layers: 4, num_heads: 4,\n" \
-	"            max_position_embeddings: 64" more "}\n"                              \
+	"            max_position_embeddings: 32" more "}\n"                              \
 	"    optimizer: {AdamW: {betas: [0.9, 0.95]}}\n"                                  \
 	"    precision: {max_gradient_norm: 1.0}\n"                                       \
 	"    schedulers: [{ConstantLR: {learning_rate: 3.0e-3}}]\n"                       \
@@ -339,6 +339,9 @@ static void whole(const char *dir, const char *what, const char *yaml, uint64_t 
 
 	for (int files = WSE_FILES_STATE; files <= WSE_FILES_IMAGES && !ret; files++) {
 		for (uint32_t devices = 1; devices <= 3 && !ret; devices++) {
+			/* each kind of files on one number of devices */
+			if (TAP_SANITIZED && devices != (uint32_t)files - WSE_FILES_STATE + 1)
+				continue;
 			ret = run(yaml, dir, (enum wse_memory_files)files, devices, &o);
 			bad += o.sum != ram.sum || o.loss != ram.loss || o.norm != ram.norm;
 			bad += (files >= WSE_FILES_IMAGES) != (o.reads * devices > 200);
