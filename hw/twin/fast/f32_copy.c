@@ -11,20 +11,13 @@
 
 #include "twin/fast/f32_copy.h"
 
-static void mark(struct twin_core *c, const struct twin_f32_copy *w)
+/* says, or no longer says, of the pages of its operand that something was made of them */
+static void mark(struct twin_core *c, const struct twin_f32_copy *w, bool made)
 {
 	uint32_t page;
 
 	for (page = w->lo >> TWIN_CODE_PAGE; page <= (w->hi - 1) >> TWIN_CODE_PAGE; page++)
-		c->code[page] |= TWIN_PAGE_COPIED;
-}
-
-static void unmark(struct twin_core *c, const struct twin_f32_copy *w)
-{
-	uint32_t page;
-
-	for (page = w->lo >> TWIN_CODE_PAGE; page <= (w->hi - 1) >> TWIN_CODE_PAGE; page++)
-		c->code[page] &= ~TWIN_PAGE_COPIED;
+		c->code[page] = (c->code[page] & ~TWIN_PAGE_COPIED) | (made ? TWIN_PAGE_COPIED : 0);
 }
 
 void twin_f32_changed(struct twin_core *c, uint32_t off, uint32_t len)
@@ -38,12 +31,12 @@ void twin_f32_changed(struct twin_core *c, uint32_t off, uint32_t len)
 		if (!w->full || off >= w->hi || off + len <= w->lo)
 			continue;
 		w->full = w->uses = false;
-		unmark(c, w);
+		mark(c, w, false);
 		any = true;
 	}
 	for (i = 0; i < 2 && any; i++)
 		if (c->f32_copy[i].full)
-			mark(c, &c->f32_copy[i]);
+			mark(c, &c->f32_copy[i], true);
 }
 
 void twin_f32_free(struct twin_core *c)
@@ -99,7 +92,7 @@ static void filled(struct twin_core *c, struct twin_f32_copy *w, const float *co
 	w->range = twin_range_of(c->sram + w->base, w->stride1, w->tokens, w->rows);
 	w->copy = copy;
 	w->full = true;
-	mark(c, w);
+	mark(c, w, true);
 }
 
 const struct twin_f32_copy *twin_f32_rows(struct twin_core *c, const struct twin_kernels *k,
