@@ -51,7 +51,7 @@ static void fill_row(const struct rig *g, const struct shape *s, struct data *d,
 	uint32_t all = s->t * g->tile.rows, chunks = s->s / s->t, per = rows_of(s);
 	struct wse_tile tile = {.rows = n + 1, .cols = g->tile.cols, .lanes = g->tile.lanes};
 	struct wse_attn_shape shape = {tokens,	 tokens, s->d, s->heads,
-				       s->group, s->kv,	 s->s, d->slopes};
+				       s->group, s->kv,	 s->s, .slopes = d->slopes};
 	uint16_t *x =
 		numbers((size_t)per * g->tile.cols * tokens, 1.5f / powf((float)s->d, 0.25f), wild);
 	uint16_t *o = malloc((size_t)width * tokens * 2);
