@@ -214,7 +214,12 @@ static void same_bits(const struct form *f)
 	ok(want != 0, "%s: two steps%s%s", f->name, want ? "" : ": ", want ? "" : wse_error());
 	for (size_t i = 0; i < sizeof(runs) / sizeof(*runs) && want; i++) {
 		struct wse_plan plan = {0};
-		uint64_t got = two_steps(&runs[i], f, &plan);
+		uint64_t got;
+
+		/* one of them for each form, each of them for a few */
+		if (TAP_SANITIZED && i != (size_t)(f - forms) % (sizeof(runs) / sizeof(*runs)))
+			continue;
+		got = two_steps(&runs[i], f, &plan);
 
 		ok(got && got == want, "the same bits on %u x %s, mode %u%s%s", runs[i].devices,
 		   runs[i].uri, plan.mode, got ? "" : ": ", got ? "" : wse_error());
@@ -698,7 +703,8 @@ static void against_exact(const struct form *f)
 	loss = exact_loss(&e, s.samples[0] - 1);
 	ok(!ret && fabs(step.loss - loss) < 2e-3 * loss, "%s: loss %.5f, exactly %.5f%s%s", f->name,
 	   step.loss, loss, ret ? ": " : "", ret ? wse_error() : "");
-	for (uint32_t i = 0; i < st.table->n && !ret; i++) {
+	/* with sanitizers the loss alone: the rest is this test's own arithmetic */
+	for (uint32_t i = 0; i < st.table->n && !ret && !TAP_SANITIZED; i++) {
 		const struct wse_tensor *t = &st.table->t[i];
 		double gg = 0, rise[2], off, d;
 
@@ -721,7 +727,7 @@ static void against_exact(const struct form *f)
 			where = t->name;
 		}
 	}
-	ok(!ret && worst < 0.015 && compared + 3 >= st.table->n,
+	ok(!ret && worst < 0.015 && (TAP_SANITIZED || compared + 3 >= st.table->n),
 	   "%s: %u of %u gradients by differences, worst %.2f %% off, %s", f->name, compared,
 	   st.table->n, 100 * worst, where);
 	free(got);
