@@ -16,8 +16,8 @@
 /* scratch for gradients of vectors, and for a piece that has no place of its own */
 static int alloc_grads(struct wse_memx *mx)
 {
-	int pieces = mx->map.pieces.first[0] || (mx->cfg.dir && mx->cfg.grad_places);
-	size_t longest = 1;
+	const struct wse_memx_pieces *l = &mx->map.pieces;
+	size_t longest = 1, piece = 1;
 
 	mx->grads.squares = calloc(mx->tab.n, sizeof(*mx->grads.squares));
 	mx->grads.rows = calloc(mx->tab.n, sizeof(*mx->grads.rows));
@@ -28,9 +28,12 @@ static int alloc_grads(struct wse_memx *mx)
 		if (mx->map.home[i].which && mx->tab.t[i].count > longest)
 			longest = mx->tab.t[i].count;
 	mx->grads.scratch = malloc(longest * sizeof(float));
-	if (pieces && !mx->cfg.forward)
-		mx->grads.piece = malloc((mx->map.pieces.longest + 1) * sizeof(float));
-	return mx->grads.scratch && (mx->grads.piece || !pieces || mx->cfg.forward) ? 0 : -ENOMEM;
+	for (uint32_t k = 0; k < l->first[0] && !mx->cfg.forward; k++)
+		piece = l->p[k].count > piece ? l->p[k].count : piece;
+	if (mx->cfg.dir && mx->cfg.grad_places && !mx->cfg.forward)
+		piece = l->longest;
+	mx->grads.piece = malloc(piece * sizeof(float));
+	return mx->grads.scratch && mx->grads.piece ? 0 : -ENOMEM;
 }
 
 /* of a tensor of a unit, as its sum leaves the memory: the thread is a device's */

@@ -28,7 +28,7 @@ struct wse_memx {
 		int squared;
 		float *const *unit;	    /* [nunits], NULL: in the file */
 		struct wse_grad_file *file; /* NULL: gradients are in memory */
-		float *piece;		    /* [pieces.longest]: from the file, or of rows */
+		float *piece;		    /* the longest from the file, or of rows */
 		const struct wse_rows **rows; /* [tab.n]: of tensors in no unit; NULL: 0 */
 		float **adds;		      /* [tab.n]: what wse_memx_grads() returns */
 		float *scratch;	/* the longest vector */

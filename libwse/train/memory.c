@@ -187,7 +187,7 @@ int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, con
 	uint32_t arrays = forward ? 1 : wse_optim_arrays(&cfg->optim);
 	uint32_t all = devices * ranks;
 	uint64_t per = (plan->micro_batches + all - 1) / all, io = 0, masks = 0, slots;
-	uint64_t packed = 0, packed_file = 0;
+	uint64_t packed = 0, packed_file = 0, most = 0;
 	uint32_t mine = (plan->micro_batches + ranks - 1) / ranks;
 	struct wse_memx_pieces pieces = {0}, kept;
 	struct wse_tensor_table tab = {0};
@@ -233,10 +233,9 @@ int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, con
 		/* of several ranks, what inputs are gathered from: wse_memx_find_inputs() */
 		if (ranks > 1 && !forward && tab.t[pieces.p[i].tensor].flags & WSE_TENSOR_INPUT)
 			m->exchange += pieces.p[i].count * (cfg->model.family->leaf ? 2 : 4);
+		most = pieces.p[i].count > most ? pieces.p[i].count : most;
 	}
-	m->grads += rows(plan, &tab, &pieces);
-	if (pieces.first[0]) /* one of them as a whole */
-		m->grads += pieces.longest * sizeof(float);
+	m->grads += rows(plan, &tab, &pieces) + most * sizeof(float); /* one piece is whole */
 	if (forward) { /* the images are all there is of the weights: they are in memory */
 		m->grads = m->grads_file = m->grads_take = m->grads_disk = m->images_disk = 0;
 		m->images_file = m->images;
