@@ -9,9 +9,13 @@
  * to the south at once, and AXPY takes it:
  *   products of a chunk [keys][t]: f = key, k = feature, x = q [d][t] (attn_chunk; scores and dP)
  *   sums [feature][t]: f = feature, k = key, x = P [key][t] (attn_sums; o, dq)
- * A chunk is as many keys as make 64 products. They fill the lower half of the accumulators; the
- * upper half holds their results. The sums of all features do not fit, so between the rows they
- * wait in memory as binary32.
+ * A chunk of scores fills the accumulators and goes to memory. Where products are worked on in
+ * place (scores of the backward pass, dP), a chunk has 64, and the rest is for their results. The
+ * sums of all features do not fit, so between the rows they wait in memory as binary32.
+ *
+ * All rows that take a block wait for the slowest one, which is often the row that sends. So that
+ * row tells mover 0 to send a chunk before the lanes are done with the one before (attn_ahead), and
+ * loops set up an instruction's operands while the lanes do earlier ones.
  *
  * Where all scores fit (wse_attn_keeps()), the first round makes them and finds the maxima; then,
  * source row by source row, the core computes P, and l and o in rounds of their own. Where they do
@@ -39,10 +43,11 @@
  * Slopes (KERNELS_SLOPES) are added to a chunk's scores behind the sums over features and over
  * columns, before the mask (attn_bias).
  *
- * A head that spans columns: each column has some of the features. Mover 1 adds the columns'
- * products of a chunk, west to east; the results come back westward from the last column, and the
- * routers on the way forward them (attn_gather). That is the last part of the step, and no row to
- * the north or south waits for it.
+ * A head that spans columns: each column has some of the features. Two columns send each other the
+ * products of a chunk, and each adds, the western one's first. Of more, mover 1 adds them, west to
+ * east; the results come back westward from the last column, and the routers on the way forward
+ * them (attn_gather). That is the last part of the step, and no row to the north or south waits for
+ * it.
  */
 #ifndef WSE_ATTN_H
 #define WSE_ATTN_H
@@ -53,22 +58,27 @@
 #include "kernel.h"
 #include "vec.h"
 
+/* the cores fetch code from SRAM: where there is less of it, it is faster, too */
+#pragma GCC push_options
+#pragma GCC optimize("no-move-loop-invariants", "no-tree-ch", "no-thread-jumps")
+
 /* beside V0, V1 and D_A ... D_K of vec.h */
 enum { T_MAX = V3, T_IN = V4, T_X = V5, T_ACC = V6, T_OUT = V7, T_SRC = 12, T_DST = 13, T_ROW = 14,
        T_MSK = 15 };
 
-#define ATTN_CHUNK	64	/* products of a chunk: accumulators 0 ... 63 */
+#define ATTN_CHUNK	64	/* products of a chunk that is worked on in place */
 
 static struct {
 	uint32_t row, rho;	/* position in the sequence; its rows */
 	uint32_t t, d;
 	uint32_t head;		/* bytes of a head's bf16 [d][t] */
-	uint32_t keys, b;	/* of a chunk; of a block of it */
+	uint32_t keys;		/* of a chunk of ATTN_CHUNK products */
 	/* features of a block of sums; features that fit the accumulators */
 	uint32_t fb, wide;
 	uint32_t color;		/* of this round */
 	uint32_t again;		/* factors of older sums, binary32 [t]; 0: there are none */
 	uint32_t place, last;	/* of this column among those of a head; of the last one */
+	uint32_t up;		/* where products lie that two columns send each other */
 #ifdef KERNELS_SLOPES
 	uint32_t slopes, slope; /* their table, 0: none; of the head, binary32 */
 #endif
@@ -128,11 +138,14 @@ static inline void attn_group(uint32_t group)
 
 	A.last = group - 1;
 	A.place = c % group;
+	if (group == 2)
+		A.up = ATTN_CHUNK;
 	wse_route(WSE_COLOR_GROUP + (c & 1), WSE_RX(R) | WSE_TX(E));
 	wse_route(WSE_COLOR_GROUP + (~c & 1), WSE_RX(W) | WSE_TX(R));
-	wse_route(WSE_COLOR_GROUP_BACK, A.place == A.last ? WSE_RX(R) | WSE_TX(W) | WSE_TX(R)
-				       : A.place	  ? WSE_RX(E) | WSE_TX(W) | WSE_TX(R)
-							  : WSE_RX(E) | WSE_TX(R));
+	wse_route(WSE_COLOR_GROUP_BACK, A.place < A.last
+						? WSE_RX(E) | WSE_TX(R) | (A.place ? WSE_TX(W) : 0)
+					: A.last > 1 ? WSE_RX(R) | WSE_TX(W) | WSE_TX(R)
+						     : WSE_RX(R) | WSE_TX(W));
 }
 
 static void attn_setup(uint32_t t, uint32_t s, uint32_t d, uint32_t group)
@@ -145,7 +158,6 @@ static void attn_setup(uint32_t t, uint32_t s, uint32_t d, uint32_t group)
 	A.rho = s / t;
 	A.row = wse_row() % A.rho;
 	A.keys = ATTN_CHUNK / t;
-	A.b = A.keys < 4 ? A.keys : 4;
 	A.fb = t <= 32 ? 4 : 2;
 	A.wide = WSE_NACC / (A.fb * t) * A.fb;
 	while (d % A.wide)
@@ -157,7 +169,7 @@ static void attn_setup(uint32_t t, uint32_t s, uint32_t d, uint32_t group)
 	A.rows32 = t << 18;
 	A.rows_acc = t << 16;
 	A.color = WSE_COLOR_KEYS;
-	A.place = A.last = A.again = 0;
+	A.place = A.last = A.again = A.up = 0;
 	cfg = (A.row ? ROUTE_NORTH : ROUTE_OWN) | attn_south();
 	wse_route(WSE_COLOR_KEYS, cfg);
 	wse_route(WSE_COLOR_KEYS + 1, cfg);
@@ -178,7 +190,7 @@ static void attn_done(void)
 }
 
 /* from here on this row sends its own */
-static void attn_turn(void)
+static inline void attn_turn(void)
 {
 	if (!A.row)
 		return;
@@ -201,57 +213,100 @@ static void attn_next_round(void)
 #define ATTN_STRIDE	A.rows16	/* from feature to feature of them */
 #endif
 
-/* the next chunks are products of src and x, bf16 [d][t] */
-static void attn_chunks(uint32_t src, uint32_t x)
+/* tells mover 0 to send the keys of a chunk, from i on, block by block */
+static __attribute__((noinline)) void attn_send(uint32_t src, uint32_t i, uint32_t keys)
 {
+	uint32_t b = keys < 4 ? keys : 4;
+
+	src += 2 * i;
+	do {
+		WSE_DSR_HALF(T_SRC, 0, src, b + (2 << 16));
+		src += 2 * b;
+		wse_issue_index(WSE_ENGINE_M0, T_OUT, T_SRC, 0, WSE_SEND_END);
+		keys -= b;
+	} while (keys);
+}
+
+/* what a loop over chunks has in registers */
+struct attn_chunks {
+	uint32_t src, b, bt;	/* keys' array; keys of a block, and their products */
+	uint32_t keys, n, t;	/* of a chunk, and their products; of a row */
+	uint32_t at;		/* accumulators from here on */
+};
+
+/*
+ * The next chunks are products of so many keys of src, and x, bf16 [d][t], in accumulators from at
+ * on; own: this row sends the keys.
+ */
+static inline struct attn_chunks attn_chunks(uint32_t src, uint32_t x, uint32_t keys, uint32_t at,
+					     int own)
+{
+	uint32_t b = keys < 4 ? keys : 4;
+
 	attn_rows16(T_X, x, A.d);
-	attn_dsr(T_SRC, src, A.b + (2 << 16), ATTN_STRIDE + A.d, KIND_16);
+	attn_dsr(T_SRC, src, b + (2 << 16), ATTN_STRIDE + A.d, KIND_16);
 	attn_again_acc(T_ACC, 0, 1);	/* AXPY ignores the shape of this DSR */
+	if (own)
+		attn_send(src, 0, keys);
+	return (struct attn_chunks){src, b, b * A.t, keys, keys * A.t, A.t, at};
 }
 
 /*
- * Adds accumulators 0 ... n-1 over the columns of a head; all columns get the sums. Uses D_C, D_K,
- * T_DST, T_MSK. Mover 1 adds on the way east; at the last column it sends the sums west and to its
- * own ramp, and mover 0 stores them. A sum returns only after its element was sent, and mover 0
- * always takes it.
+ * Adds n accumulators over the columns of a head; all columns get the sums. mem: those of some keys
+ * [t], from 0 on, go to D_B; else those from A.up on go to accumulators 0 ... n-1. Uses V2, D_C,
+ * D_K, T_DST, T_MSK. Two columns send each other theirs, mover 1, and add, mover 0. Of more, mover
+ * 1 adds on the way east; at the last column it sends the sums west and to its own ramp, and mover
+ * 0 stores them: a sum returns only after its element was sent, so here it may take that one's
+ * place, and mover 0 always takes it.
  */
-static __attribute__((noinline)) void attn_gather(uint32_t n)
+static __attribute__((noinline)) void attn_gather(uint32_t n, uint32_t keys, int mem)
 {
-	uint32_t c = wse_col() & 1, place = A.place;
+	uint32_t east = WSE_COLOR_GROUP + (wse_col() & 1), place = A.place, two = A.last == 1;
+	uint32_t west = east ^ WSE_COLOR_GROUP ^ (WSE_COLOR_GROUP + 1);
+	uint32_t add = WSE_TCW(WSE_ENGINE_M1, WSE_TOP_MOVE, D_K, T_DST, 0);
+	uint32_t get = WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MOVE, D_C, T_MSK, 0);
 
-	attn_dsr(T_DST, 0, n + (1 << 16), 1, KIND_ACC);
-	wse_dsr_fabin(T_MSK, WSE_COLOR_GROUP_BACK);
-	wse_dsr_fabin(D_C, WSE_COLOR_GROUP + (c ^ 1));
-	wse_dsr_fabout(D_K, place < A.last ? WSE_COLOR_GROUP + c : WSE_COLOR_GROUP_BACK, n);
-	wse_wait(1);
-	wse_issue(WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MOVE, T_DST, T_MSK, 0), 0);
-	if (place)
-		wse_issue(WSE_TCW(WSE_ENGINE_M1, WSE_TOP_MADD, D_K, D_C, T_DST), 0);
+	wse_dsr_fabin(V2, west);
+	wse_dsr_fabin(T_MSK, two && place ? west : WSE_COLOR_GROUP_BACK);
+	wse_dsr_fabout(D_K, place < A.last ? east : WSE_COLOR_GROUP_BACK, n);
+	attn_dsr(T_DST, mem ? 0 : A.up, n + (1 << 16), 1, KIND_ACC);
+	if (mem)
+		get -= (D_C - D_B) << WSE_TCW_DST_SHIFT;
 	else
-		wse_issue(WSE_TCW(WSE_ENGINE_M1, WSE_TOP_MOVE, D_K, T_DST, 0), 0);
+		attn_dsr(D_C, 0, n + (1 << 16), 1, KIND_ACC);
+	if (two) {
+		get += WSE_TOP_MADD - WSE_TOP_MOVE + (T_DST << WSE_TCW_SRC2_SHIFT);
+		if (mem)	/* the shape of D_B */
+			attn_rows_acc(T_DST, 0, keys);
+	} else if (place) {
+		add = WSE_TCW(WSE_ENGINE_M1, WSE_TOP_MADD, D_K, V2, T_DST);
+	}
+	wse_wait(1);
+	wse_issue(add, 0);
+	wse_issue(get, 0);
 	wse_wait(6);
 }
 
-/*
- * accumulators [keys][t] = sum over f of src[f][key] x[f], keys from i on of the row that sends;
- * own: that row is this one
- */
-static __attribute__((noinline)) void attn_chunk(uint32_t src, uint32_t i, int own)
+/* [keys][t] = sum over f of src[f][key] x[f], of the next keys that are sent */
+static inline void attn_chunk(const struct attn_chunks *c)
 {
-	uint32_t b = A.b, n = A.keys * A.t, acc;
+	uint32_t acc = c->at, end = acc + c->n;
 
-	src += 2 * i;
-	for (acc = 0; acc < n; acc += b * A.t) {
-		if (own) {
-			WSE_DSR_HALF(T_SRC, 0, src, b + (2 << 16));
-			src += 2 * b;
-			wse_issue_index(WSE_ENGINE_M0, T_OUT, T_SRC, 0, WSE_SEND_END);
-		}
+	do {
 		WSE_DSR_HALF(T_ACC, 0, acc, 0);
-		wse_issue(ATTN_AXPY + WSE_CLEAR, b);
-	}
-	if (A.last)
-		attn_gather(A.keys * A.t);
+		wse_issue(ATTN_AXPY + WSE_CLEAR, c->b);
+		acc += c->bt;
+	} while (acc < end);
+}
+
+/*
+ * Behind an instruction on chunk i: mover 0 may send the next one, so that no core waits for this
+ * core's scalar code.
+ */
+static inline void attn_ahead(const struct attn_chunks *c, uint32_t i, int own)
+{
+	if (own && i + c->keys < c->t)
+		attn_send(c->src, i + c->keys, c->keys);
 }
 
 #ifdef KERNELS_SLOPES
@@ -266,13 +321,13 @@ static void attn_slope(uint32_t table, uint32_t heads, uint32_t i)
 }
 
 /*
- * accumulators [keys][t] += slope * position, of keys from `first` on, which are counted from the
- * sequence's start: first + 0, 1 ... is exact. D_C: [keys][t] of scratch. Uses D_K and T_DST.
+ * T_DST [keys][t] += slope * position, of keys from `first` on, which are counted from the
+ * sequence's start: first + 0, 1 ... is exact. Uses D_C, D_K, and accumulators from acc on.
  */
-static __attribute__((noinline)) void attn_bias(uint32_t first)
+static __attribute__((noinline)) void attn_bias(uint32_t first, uint32_t acc)
 {
 	attn_rows32(D_K, A.slopes, A.keys);
-	attn_rows_acc(T_DST, 0, A.keys);
+	attn_rows_acc(D_C, acc, A.keys);
 	vs(VADD, D_C, D_K, VEC_MAGIC + first);
 	vs(VADD, D_C, D_C, WSE_F32(-12582912.0f));
 	vs(VMUL, D_C, D_C, A.slope);
@@ -359,9 +414,10 @@ static __attribute__((noinline)) void attn_sums(uint32_t src, uint32_t x, uint32
 		attn_rows16(T_DST, out, A.wide);
 		if (last < A.row)
 			vv(VMOV, D_B, D_A, 0);
-		else if (row)
-			vv(VMUL, T_DST, D_A, T_ROW);
-		else
+		else if (row) {
+			vv(VMUL, D_A, D_A, T_ROW);
+			vv(VMOV, T_DST, D_A, 0);
+		} else
 			vs(VMUL, T_DST, D_A, scalar);
 		carry += 4 * A.t * A.wide;
 		out += 2 * A.t * A.wide;
@@ -386,98 +442,144 @@ static inline void attn_see(uint32_t i)
 	attn_dsr(T_MSK, attn_triangle[i & 7], 8 + (2 << 16), A.keys + (16 << 16), KIND_16);
 }
 
-/*
- * P of the t keys of row r, bf16 [t][t] = ew_soft_exp(s - max), masked: s from memory, binary32
- * [t][t], or, if s is 0, computed from src and x
- */
-static __attribute__((noinline)) void attn_p(uint32_t src, uint32_t x, uint32_t s, uint32_t r,
-					     uint32_t p, uint32_t max)
+/* P of the own row [t][t]: 0 where the token does not see the key */
+static void attn_hide(uint32_t p)
 {
-	uint32_t own = r == A.row, i, a = 0;
+	uint32_t row16 = A.rows16 + 8, a;
 
-	attn_chunks(src, x);
-	WSE_DSR_HALF(D_A, 1, A.rows32 + A.keys, KIND_32);
-	WSE_DSR_HALF(D_B, 1, A.rows16 + A.keys, KIND_16);
-	attn_columns(0, max);
-	for (i = 0; i < A.t; i += A.keys) {
-		if (own && i && !(i & 7)) {
-			a = i;
-			attn_columns(a, max);
+	attn_dsr(T_MSK, attn_triangle, 8 + (2 << 16), 8 + (16 << 16), KIND_16);
+	for (a = 0; a < A.t; a += 8) {
+		attn_dsr(D_B, p + 2 * a, 8 + (2 << 16), row16, KIND_16);
+		vv(VGATE, D_B, T_MSK, D_B);
+		if (a) {
+			WSE_DSR_HALF(D_B, 0, p, a + (2 << 16));
+			vs(VAND, D_B, D_B, 0);
 		}
-		if (s) {
-			WSE_DSR_HALF(D_A, 0, s + 4 * a, A.row32 - a);
-			s += 4 * A.keys * A.t;
-			vv(VSUB, V0, D_A, T_MAX);
-		} else {
-			attn_chunk(src, i, own);
-#ifdef KERNELS_SLOPES
-			if (A.slopes) {
-				attn_rows_acc(D_C, ATTN_CHUNK, A.keys);
-				attn_bias(r * A.t + i);
-			}
-#endif
-			vv(VSUB, V0, V0, T_MAX);
-		}
-		WSE_DSR_HALF(D_B, 0, p + 2 * a, A.row16 - a);
-		vsoft_exp(D_B);
-		if (own) {
-			attn_see(i);
-			WSE_DSR_HALF(D_B, 0, p + 2 * a, 8 + (2 << 16));
-			vv(VGATE, D_B, T_MSK, D_B);
-			if (a) {
-				WSE_DSR_HALF(D_B, 0, p, a + (2 << 16));
-				vs(VAND, D_B, D_B, 0);
-			}
-		}
-		p += 2 * A.keys * A.t;
+		p += 8 * (A.rows16 >> 16);
 	}
 }
 
 /*
- * Row T_ROW, in accumulators, = max [t] of the scores over the keys of rows r ... last, and, if r
- * is not 0, of max; stores the scores at s, binary32 [keys][t]. Leaves max in D_B.
+ * P of the t keys of row r, bf16 [t][t] = ew_soft_exp(s - max), masked; scores s binary32 [t][t]. A
+ * loop tells an instruction's operands while the lanes do the ones before.
  */
-static inline void attn_max(uint32_t k, uint32_t q, uint32_t r, uint32_t last, uint32_t s,
-			    uint32_t max)
+static __attribute__((noinline)) void attn_p(uint32_t s, uint32_t r, uint32_t p, uint32_t max)
 {
-	uint32_t i, a, own;
+	uint32_t own = r == A.row, t = A.t, keys = A.keys, n = keys * t, i = 0, a = 0;
+	uint32_t row16 = A.row16, row32 = A.row32;
 
-	attn_chunks(k, q);
+	attn_rows32(D_A, s, keys);
+	WSE_DSR_HALF(D_B, 1, A.rows16 + keys, KIND_16);
+	do {
+		if (!(i & 7) && (own || !i)) {	/* the tokens before see none of these keys */
+			a = i;
+			attn_columns(a, max);
+			WSE_DSR_HALF(D_A, 0, s + 4 * a, row32 - a);
+		}
+		vv(VSUB, V0, D_A, T_MAX);
+		WSE_DSR_HALF(D_B, 0, p + 2 * a, row16 - a);
+		s += 4 * n;
+		WSE_DSR_HALF(D_A, 0, s + 4 * a, row32 - a);
+		vsoft_exp(D_B);
+		p += 2 * n;
+		i += keys;
+	} while (i < t);
+	if (own)
+		attn_hide(p - 2 * t * t);
+}
+
+/* the same, of scores that are made again, of src and x */
+static inline void attn_p_again(uint32_t src, uint32_t x, uint32_t r, uint32_t p, uint32_t max)
+{
+	uint32_t own = r == A.row, row16 = A.row16, i = 0, a = 0;
+	const struct attn_chunks c = attn_chunks(src, x, A.keys, A.up, own);
+
+	WSE_DSR_HALF(D_B, 1, A.rows16 + c.keys, KIND_16);
+	do {
+		attn_chunk(&c);
+		if (!(i & 7) && (own || !i)) {
+			a = i;
+			attn_columns(a, max);
+		}
+		if (A.last)
+			attn_gather(c.n, 0, 0);
+#ifdef KERNELS_SLOPES
+		if (A.slopes) {
+			attn_rows_acc(T_DST, 0, A.keys);
+			attn_bias(r * A.t + i, ATTN_CHUNK);
+		}
+#endif
+		vv(VSUB, V0, V0, T_MAX);
+		attn_ahead(&c, i, own);
+		WSE_DSR_HALF(D_B, 0, p + 2 * a, row16 - a);
+		vsoft_exp(D_B);
+		p += 2 * c.n;
+		i += c.keys;
+	} while (i < c.t);
+	if (own)
+		attn_hide(p - 2 * c.t * c.t);
+}
+
+/* scores of the keys of row r, binary32 [t][t] */
+static inline void attn_scores(uint32_t k, uint32_t q, uint32_t r, uint32_t s)
+{
+	uint32_t wide = 2 * A.keys < A.t ? 2 * A.keys : A.t, sends = ATTN_SENDS(r), i = 0;
+	const struct attn_chunks c = attn_chunks(k, q, wide, 0, sends);
+
+	attn_rows_acc(D_A, 0, c.keys);
+	attn_rows32(D_B, s, c.keys);
+	do {
+		attn_chunk(&c);
+		if (A.last) {
+			attn_gather(c.n, c.keys, 1);
+			attn_ahead(&c, i, sends);
+		} else {
+			attn_ahead(&c, i, sends);
+			vv(VMOV, D_B, D_A, 0);
+		}
+		i += c.keys;
+		s += 4 * c.n;
+		WSE_DSR_HALF(D_B, 0, s, A.row32);
+	} while (i < c.t);
+#ifdef KERNELS_SLOPES
+	if (A.slopes) {
+		s -= 4 * c.t * c.t;
+		for (i = 0; i < c.t; i += A.keys) {
+			attn_rows32(T_DST, s, A.keys);
+			attn_bias(r * c.t + i, 0);
+			s += 4 * A.keys * c.t;
+		}
+	}
+#endif
+}
+
+/*
+ * Row T_ROW, in accumulators, = max [t] of the scores s, binary32 [t][t], of the keys of row r,
+ * and, if r is not 0, of max. Leaves max in D_B.
+ */
+static inline void attn_max(uint32_t s, uint32_t r, uint32_t max)
+{
+	uint32_t n = r == A.row ? 8 : A.t, a;
+
 	attn_again_acc(T_ROW, ATTN_CHUNK, 1);
 	attn_again32(D_B, max, 1);
 	if (r)
 		vv(VMOV, T_ROW, D_B, 0);
 	else
 		vs(VMIN, T_ROW, T_ROW, 0xff800000);
-	attn_rows_acc(D_A, 0, A.keys);
-	WSE_DSR_HALF(D_B, 1, A.rows32 + A.keys, KIND_32);
-	for (; r <= last; r++) {
-		own = r == A.row;
-		if (own)
-			attn_turn();
-		for (i = 0; i < A.t; i += A.keys) {
-			attn_chunk(k, i, ATTN_SENDS(r));
-#ifdef KERNELS_SLOPES
-			if (A.slopes) { /* in the scores' place, where nothing is yet */
-				attn_rows32(D_C, s, A.keys);
-				attn_bias(r * A.t + i);
-			}
-#endif
-			a = own ? i & ~7u : 0;
-			if (own) {	/* the mask comes first: else a NaN would be lost */
-				attn_see(i);
-				attn_dsr(V0, a, 8 + (1 << 16), A.rows_acc + A.keys, KIND_ACC);
-				vv(VMIN, V0, T_MSK, V0);
-			}
-			attn_dsr(V0, a, A.row_acc - a, A.rows_acc + A.keys, KIND_ACC);
-			attn_dsr(V1, ATTN_CHUNK + a, A.row_acc - a, A.keys, KIND_ACC);
-			vv(VMAX, V1, V0, V1);
-			WSE_DSR_HALF(D_B, 0, s, A.row32);
-			vv(VMOV, D_B, D_A, 0);
-			s += 4 * A.keys * A.t;
+	attn_again_acc(V1, ATTN_CHUNK, n);
+	attn_rows32(D_A, s, n);
+	attn_dsr(T_MSK, attn_triangle, 8 + (2 << 16), 8 + (16 << 16), KIND_16);
+	for (a = 0; a < A.t; a += n) {
+		if (r == A.row) {	/* the mask comes first: else a NaN would be lost */
+			WSE_DSR_HALF(D_A, 0, s, 8 + (4 << 16));
+			vv(VMIN, D_A, T_MSK, D_A);
+			WSE_DSR_HALF(D_A, 0, s, A.row32 - a);
+			WSE_DSR_HALF(V1, 0, ATTN_CHUNK + a, A.row_acc - a);
 		}
+		vv(VMAX, V1, D_A, V1);
+		s += 4 * (n * A.t + n);
 	}
-	attn_again32(D_B, max, 1);
 }
 
 /* d = a / ln 2, rounded to a whole number */
@@ -565,13 +667,18 @@ static inline void attn_kernel(const struct wse_attn_args *a)
 		attn_drop_head(a->drop, a->s, a->heads, i);
 #endif
 		for (r = 0; r <= A.row; r++) {
-			attn_max(k, q, r, keep ? A.row : r, p, max);
+			uint32_t s = keep ? p + 2 * tt * r : p;
+
+			if (r == A.row)
+				attn_turn();
+			attn_scores(k, q, r, s);
+			attn_max(s, r, max);
 			if (keep) {
 				vv(VMOV, D_B, T_ROW, 0);
-				break;
+				continue;
 			}
 			attn_again();
-			attn_p(k, q, p, r, p, max);	/* P in place of scores */
+			attn_p(p, r, p, max); /* P in place of scores */
 			attn_l(p, l, t, r);
 			if (r == A.row)
 				attn_recip(l);
@@ -584,7 +691,7 @@ static inline void attn_kernel(const struct wse_attn_args *a)
 		attn_next_round();
 		if (keep) {
 			for (r = 0; r <= A.row; r++)
-				attn_p(k, q, p + 2 * tt * r, r, p + tt * r, max);
+				attn_p(p + 2 * tt * r, r, p + tt * r, max);
 			attn_l(p, l, t * (A.row + 1), 0);
 			attn_recip(l);
 #ifdef KERNELS_DROP
@@ -607,5 +714,7 @@ static inline void attn_kernel(const struct wse_attn_args *a)
 	}
 	attn_done();
 }
+
+#pragma GCC pop_options
 
 #endif /* WSE_ATTN_H */

@@ -27,6 +27,10 @@
 
 #include "attn.h"
 
+/* as attn.h */
+#pragma GCC push_options
+#pragma GCC optimize("no-move-loop-invariants", "no-tree-ch", "no-thread-jumps")
+
 /* DSRs of mover 1 */
 enum { T_KIN = V0, T_KOUT = V1, T_DOTQ = V2 };
 
@@ -83,12 +87,13 @@ static inline void attn_back_row(uint32_t g, uint32_t o, uint32_t recip, uint32_
 	attn_rows16(D_B, o, A.d);
 	attn_again32(T_ROW, recip, A.d);
 	vv(VMUL, D_A, D_A, T_ROW);
-	attn_again_acc(T_ACC, 0, 1);
-	attn_again_acc(D_C, 0, A.d);
+	attn_again_acc(T_ACC, A.up, 1);
+	attn_again_acc(D_C, A.up, A.d);
 	vs(VAND, T_ACC, T_ACC, 0);
 	vv(VMAC, D_C, D_A, D_B);
 	if (A.last)
-		attn_gather(A.t);
+		attn_gather(A.t, 0, 0);
+	WSE_DSR_HALF(T_ACC, 0, 0, A.row_acc);
 	attn_again32(T_ROW, dot, 1);
 #ifdef KERNELS_DROP
 	if (A.drop) /* the sum over P without what drops it, g has the scale in its recip */
@@ -104,32 +109,34 @@ static inline void attn_back_row(uint32_t g, uint32_t o, uint32_t recip, uint32_
 static inline void attn_ds(uint32_t v, uint32_t g, uint32_t r, uint32_t p, uint32_t ds,
 			   uint32_t dot)
 {
-	uint32_t i;
+	uint32_t own = r == A.row, row16 = A.row16, last = A.last, i;
+	const struct attn_chunks c = attn_chunks(v, g, A.keys, A.up, own);
 
-	attn_chunks(v, g);
-	attn_again_acc(V0, ATTN_CHUNK, 1);
-	attn_again32(D_A, dot, 1);
-	vv(VMOV, V0, D_A, 0);
-	attn_rows_acc(V0, 0, A.keys);
-	attn_again_acc(V1, ATTN_CHUNK, A.keys);
-	for (i = 0; i < A.t; i += A.keys) {
-		attn_chunk(v, i, r == A.row);
+	attn_again32(V1, dot, c.keys);
+	attn_rows_acc(V0, 0, c.keys);
+	attn_rows16(D_A, p, c.keys);
+	attn_rows16(D_B, ds, c.keys);
+	for (i = 0; i < c.t; i += c.keys) {
+		attn_chunk(&c);
+		WSE_DSR_HALF(D_A, 0, p, row16);
+		WSE_DSR_HALF(D_B, 0, ds, row16);
+		if (last)
+			attn_gather(c.n, 0, 0);
 #ifdef KERNELS_DROP
-		attn_rows16(D_A, p, A.keys);
 		if (A.drop)
 			vv(VGATE, V0, D_A, V0);
 #endif
 		vv(VSUB, V0, V0, V1);
-		attn_rows16(D_A, p, A.keys);
-		attn_rows16(D_B, ds, A.keys);
+		attn_ahead(&c, i, own);
 #ifdef KERNELS_DROP
 		vs(VAND, D_B, D_A, 0x7fffffff);
 		vv(VMUL, D_B, V0, D_B);
 #else
-		vv(VMUL, D_B, V0, D_A);
+		vv(VMUL, V0, V0, D_A);
+		vv(VMOV, D_B, V0, 0);
 #endif
-		p += 2 * A.keys * A.t;
-		ds += 2 * A.keys * A.t;
+		p += 2 * c.n;
+		ds += 2 * c.n;
 	}
 }
 
@@ -194,7 +201,7 @@ static inline void attn_back_kernel(const struct wse_attn_back_args *a)
 		for (r = 0; r <= A.row; r++) {
 			if (r == A.row)
 				attn_turn();
-			attn_p(k, q, 0, r, p, a->max + 4 * t * i);
+			attn_p_again(k, q, r, p, a->max + 4 * t * i);
 #ifdef KERNELS_DROP
 			if (A.drop)
 				attn_drop(p, r, 0);
@@ -234,5 +241,7 @@ static inline void attn_back_kernel(const struct wse_attn_back_args *a)
 	}
 	attn_done();
 }
+
+#pragma GCC pop_options
 
 #endif /* WSE_ATTN_BACK_H */

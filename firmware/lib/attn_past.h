@@ -14,7 +14,7 @@
 
 /* bytes from feature to feature of the keys or values that the core sends next << 16 */
 static uint32_t past_stride;
-#define ATTN_SENDS(r)	1
+#define ATTN_SENDS(r)	((void)(r), 1)
 #define ATTN_STRIDE	past_stride
 
 #include "attn.h"
@@ -82,15 +82,17 @@ static inline void attn_past_kernel(const struct wse_attn_past_args *a)
 #endif
 		for (r = 0; r <= A.row; r++) {
 			uint32_t own = r == A.row, from = own ? k : past + 2 * t * r;
+			uint32_t s = keep ? p + 2 * tt * r : p;
 
 			past_stride = own ? A.rows16 : a->s << 17;
-			attn_max(from, q, r, r, keep ? p + 2 * tt * r : p, max);
+			attn_scores(from, q, r, s);
+			attn_max(s, r, max);
 			if (keep) {
 				vv(VMOV, D_B, T_ROW, 0);
 				continue;
 			}
 			attn_again();
-			attn_p(from, q, p, r, p, max); /* P in place of scores */
+			attn_p(p, r, p, max); /* P in place of scores */
 			attn_l(p, l, t, r);
 			if (own)
 				attn_recip(l);
@@ -98,7 +100,7 @@ static inline void attn_past_kernel(const struct wse_attn_past_args *a)
 		}
 		if (keep) {
 			for (r = 0; r <= A.row; r++)
-				attn_p(q, q, p + 2 * tt * r, r, p + tt * r, max);
+				attn_p(p + 2 * tt * r, r, p + tt * r, max);
 			attn_l(p, l, t * (A.row + 1), 0);
 			attn_recip(l);
 			past_sums(v, past + ppart, a->s << 17, p, o, l);

@@ -9,7 +9,7 @@
 #include "base/error.h"
 
 /* where data may begin above every version of the program with the kernels of GPT-2's form */
-#define KERNELS_END		 0x4500u
+#define KERNELS_END		 0x4980u
 
 #define HOST(kind, name)	 &wse_type_##name,
 #define KERNEL(kind, name, args) &wse_type_##name,
@@ -90,18 +90,18 @@ static const struct wse_graph_program plain[] = {{"train.elf", 0},
 						 {"forward.elf", 0},
 						 {"backward.elf", 0},
 						 {"cached.elf", 0}},
-				      full[] = {{"full.elf", 0x4e00},
+				      full[] = {{"full.elf", 0x5200},
 						{"full_forward.elf", 0x2c00},
 						{"full_backward.elf", 0x2c00},
 						{"full_cached.elf", 0x2c00}},
-				      slopes[] = {{"slopes.elf", 0x4e00},
+				      slopes[] = {{"slopes.elf", 0x5200},
 						  {"slopes_forward.elf", 0x2c00},
 						  {"slopes_backward.elf", 0x2c00},
 						  {"slopes_cached.elf", 0x2c00}},
 				      /* text with a past has no dropout */
-	drops[] = {{"drop.elf", 0x5800},
+	drops[] = {{"drop.elf", 0x5b80},
 		   {"drop_forward.elf", 0x3200},
-		   {"drop_backward.elf", 0x3200},
+		   {"drop_backward.elf", 0x3280},
 		   {"full_cached.elf", 0x2c00}};
 
 static const struct wse_graph_program *const programs[] = {[WSE_OP_PLAIN] = plain,

@@ -150,6 +150,12 @@ static inline uint32_t wse_attn_keys(uint32_t t)
 	return 64 / t;
 }
 
+/* keys whose scores they make at a time where these go to memory: as many as fit */
+static inline uint32_t wse_attn_wide_keys(uint32_t t)
+{
+	return 2 * wse_attn_keys(t) < t ? 2 * wse_attn_keys(t) : t;
+}
+
 /* rows of t of the table of slopes for so many heads */
 static inline uint32_t wse_attn_slope_rows(uint32_t t, uint32_t heads)
 {
