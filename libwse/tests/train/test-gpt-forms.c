@@ -545,7 +545,7 @@ static void programs(void)
 		   {{.alibi = 1}, "slopes.elf"},
 		   {{.learned = 1, .norm = WSE_GPT_NORM_BIASLESS}, "full.elf"},
 		   {{.alibi = 1, .kv_heads = 1, .norm = WSE_GPT_NORM_RMS}, "slopes.elf"},
-		   {{.learned = 1, .drop_residual = 0.1f}, "drop.elf"},
+		   {{.learned = 1, .kv_heads = 1, .drop_residual = 0.1f}, "drop.elf"},
 		   {{.alibi = 1, .kv_heads = 1, .drop_attention = 0.1f}, "drop.elf"}};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
