@@ -449,7 +449,7 @@ int main(void)
 	}
 	own_bits();
 	for (uint32_t ranks = 2; ranks <= 4; ranks++)
-		network("the MLP", mlp, "oracle:rows=4,cols=16", ranks);
+		network("the MLP", mlp, "sim:func,rows=4,cols=16", ranks);
 	unlink(text);
 	return tap_end();
 }
