@@ -362,8 +362,8 @@ int wse_trainer_eval_set(struct wse_trainer *t, uint32_t set, uint64_t max_batch
 		return ret;
 	ret = need_text(&t->s);
 	if (!ret && set >= t->s.cfg.nval)
-		ret = wse_fail(-ENOENT, "there is no held-out set %u: they are 0 to %u", set,
-			       t->s.cfg.nval - 1);
+		ret = wse_fail(-ENOENT, "there is no held-out set %u: there are %u, from 0 on", set,
+			       t->s.cfg.nval);
 	ret = ret ? ret : wse_session_eval(&t->s, set, max_batches, loss, samples ? samples : &n);
 	if (!ret && name)
 		*name = t->s.cfg.val[set].name;
