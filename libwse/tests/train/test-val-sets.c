@@ -222,7 +222,8 @@ static void from_c(const char *uri, const struct losses *all)
 		   (unsigned long long)n, loss, ret ? ": " : "", ret ? wse_error() : "");
 	}
 	ret = wse_trainer_eval_set(t, SETS, 0, &loss, NULL, NULL);
-	ok(ret == -ENOENT && strstr(wse_error(), "there is no held-out set 3: there are 3, from 0 on"),
+	ok(ret == -ENOENT &&
+		   strstr(wse_error(), "there is no held-out set 3: there are 3, from 0 on"),
 	   "%s", wse_error());
 	wse_trainer_close(t);
 }
