@@ -126,6 +126,14 @@ uint32_t twin_bus_mask_cost(const struct wse_model *m, const struct wse_sqe *s);
 uint64_t twin_bus_round(struct wse_model *m, uint64_t t);
 void twin_bus_reset(struct wse_model *m);
 
+/* silent.c: the column's access at a bus address has no answer: its port does it again */
+void twin_silent_ask_again(struct wse_model *m, unsigned int exec, uint32_t col, uint64_t at);
+/* the command ends, and its buses owe what they have not answered; do they still? */
+void twin_silent_end(struct wse_model *m, unsigned int exec);
+bool twin_silent_owed(struct wse_model *m, unsigned int exec);
+/* the groups that do not answer: how many, and the first one's first column; false: none */
+bool twin_silent_groups(struct wse_model *m, unsigned int exec, struct twin_result *r);
+
 /* check.c: status of an entry; *off: byte offset of the bad member */
 uint16_t twin_check_sqe(const struct wse_model *m, const struct wse_sqe *s, bool admin,
 			uint32_t *off);
@@ -150,8 +158,6 @@ void twin_out_take(struct wse_model *m, unsigned int col, const uint32_t *w, uin
 void twin_stream_find_waiter(struct wse_model *m, unsigned int exec, struct twin_result *r);
 /* ends the command's ports: with exec's job, whose buses may still owe an answer, or at a reset */
 void twin_ports_reset(struct wse_model *m, unsigned int exec);
-/* after its end: a bus has not answered yet */
-bool twin_stream_held(struct wse_model *m, unsigned int exec);
 bool twin_start_begin(struct wse_model *m, struct twin_job *j, struct twin_result *r);
 bool twin_start_poll(struct wse_model *m, struct twin_job *j, struct twin_result *r);
 void twin_start_find_waiter(struct wse_model *m, struct twin_job *j, struct twin_result *r);

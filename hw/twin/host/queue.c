@@ -219,7 +219,7 @@ static uint16_t delete_queue(struct wse_model *m, const struct wse_sqe *s)
 /* what ended commands have asked of the buses may still come */
 static bool owed(struct wse_model *m)
 {
-	return twin_stream_held(m, X_IN) || twin_stream_held(m, X_OUT);
+	return twin_silent_owed(m, X_IN) || twin_silent_owed(m, X_OUT);
 }
 
 static void ctx_reset(struct wse_model *m)
@@ -383,7 +383,7 @@ static bool queue_step(struct wse_model *m, struct twin_queue *q)
 	case Q_WAIT:
 		if (m->job[q->exec].active)
 			return false;
-		if (!twin_stream_held(m, q->exec))
+		if (!twin_silent_owed(m, q->exec))
 			dispatch(m, q);
 		return true;
 	case Q_REST:

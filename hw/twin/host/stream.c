@@ -296,38 +296,12 @@ static size_t block_bytes(const struct wse_sqe *s)
 	return (2 * n + 1) * 4 + n * 2 + (s->kcol + 7u) / 8 * s->nfeat;
 }
 
-/* the port asks again in each round: a slow bus is no deadlock */
-static void ask_again(struct wse_model *m, struct twin_bus *bus, unsigned int exec, uint64_t at)
-{
-	bus->asked[exec] = at;
-	m->moved = true;
-}
-
-bool twin_stream_held(struct wse_model *m, unsigned int exec)
-{
-	bool any = false;
-	uint64_t word;
-	uint32_t i;
-
-	for (i = 0; i < m->nbus; i++) {
-		struct twin_bus *b = &m->bus[i];
-
-		if (b->owed[exec])
-			b->owed[exec] = m->ops.dma_read(m->host, b->asked[exec] & ~7ull, &word,
-							sizeof(word)) == -EAGAIN;
-		any |= b->owed[exec];
-	}
-	return any;
-}
-
 void twin_ports_reset(struct wse_model *m, unsigned int exec)
 {
 	uint32_t c;
 
+	twin_silent_end(m, exec);
 	for (c = 0; c < m->cols; c++) {
-		if (exec == X_IN ? m->in[c].silent : m->out[c].silent)
-			twin_bus_of(m, c)->owed[exec] = true;
-		m->out[c].silent &= exec == X_IN;
 		if (exec == X_IN) {
 			m->in[c] = (struct twin_port_in){.w = m->in[c].w, .room = m->in[c].room};
 		} else {
@@ -398,8 +372,8 @@ static void next_block(struct wse_model *m, struct twin_job *j, uint32_t c)
 			p->run = run;
 			p->n = p->pos = 0;
 			p->end_due = false;
-			p->fresh = p->silent = true;
-			ask_again(m, p->bus, X_IN, j->bad);
+			p->fresh = true;
+			twin_silent_ask_again(m, X_IN, j->sqe.col0 + c, j->bad);
 			return;
 		}
 		j->failed |= err != 0;
@@ -559,12 +533,12 @@ static void turn_blocks(struct wse_model *m, struct twin_job *j, uint32_t c)
 			err = p->busy ? open_block(m, j, c, p) : 0;
 			p->fresh = err != 0;
 		}
-		p->silent = err == -EAGAIN;
-		if (p->silent) {
+		p->silent = false;
+		if (err == -EAGAIN) {
 			p->run = run;
 			if (p->fresh)
 				p->n = p->pos = 0;
-			ask_again(m, p->bus, X_OUT, j->bad);
+			twin_silent_ask_again(m, X_OUT, j->sqe.col0 + c, j->bad);
 			return;
 		}
 		j->failed |= err != 0;
@@ -689,29 +663,13 @@ bool twin_out_run(struct wse_model *m, struct twin_job *j, struct twin_result *r
 	return any || !busy;
 }
 
-/* TIMEOUT: the groups whose bus does not answer */
-static uint32_t silent_groups(struct wse_model *m, unsigned int exec, struct twin_result *r)
-{
-	uint32_t g = m->cols / m->nbus, n = 0, c, last = UINT32_MAX;
-
-	for (c = 0; c < m->cols; c++) {
-		if (!(exec == X_IN ? m->in[c].silent : m->out[c].silent) || c / g == last)
-			continue;
-		last = c / g;
-		if (!n++)
-			r->f.col = last * g;
-	}
-	return n;
-}
-
 /* TIMEOUT or DEADLOCK: the lowest column whose port waits */
 void twin_stream_find_waiter(struct wse_model *m, unsigned int exec, struct twin_result *r)
 {
 	const struct wse_sqe *s = &m->job[exec].sqe;
 	uint32_t c;
 
-	r->f.ncores = silent_groups(m, exec, r);
-	if (r->f.ncores) {
+	if (twin_silent_groups(m, exec, r)) {
 		r->f.row = exec == X_IN ? 0 : m->rows - 1;
 		r->f.cause = WSE_CAUSE_WAIT_PORT; /* for no color */
 		return;
