@@ -7,17 +7,18 @@
 #include <stdint.h>
 #include <wse/wse.h>
 
-#define MAX_SETS   64
-#define MAX_URIS   64
-#define MAX_PLAN   192 /* systems of a plan: device */
-#define MAX_PROMPT 4096 /* one more than may be */
+#define MAX_SETS     64
+#define MAX_URIS     64
+#define LIST_OF_URIS 8192 /* bytes of --devices */
+#define MAX_PLAN     192  /* systems of a plan: device */
+#define MAX_PROMPT   4096 /* one more than may be */
 
 struct args {
 	const char *params, *mode, *devices, *data, *model_dir, *max_steps, *checkpoint;
 	const char *verify, *verify_uri, *require, *prompt, *json, *check, *steps;
 	const char *profile, *live, *wave, *prompt_file;
 	const char *tokenize, *tokenizer, *out, *launch;
-	size_t prompt_len; /* 0: up to the first NUL */
+	size_t prompt_len;			    /* 0: up to the first NUL */
 	struct wse_prompt prompts[WSE_PROMPTS + 2]; /* all of --prompt */
 	uint32_t nprompts;
 	uint32_t num_wse, restarts;

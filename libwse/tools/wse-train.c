@@ -211,6 +211,21 @@ static uint32_t choose_devices(const struct args *a, uint32_t num, char *list, s
 	return n;
 }
 
+/* the wafers that the command line asks a plan for; 0: those of the file */
+static uint32_t plan_wafers(const struct args *a)
+{
+	const char *uris[MAX_URIS];
+	char list[LIST_OF_URIS];
+	uint32_t n;
+
+	if (a->num_wse || !a->devices)
+		return a->num_wse;
+	if ((size_t)snprintf(list, sizeof(list), "%s", a->devices) >= sizeof(list))
+		return 0;
+	n = split_devices(list, uris);
+	return n > 1 ? n : 0;
+}
+
 static void plan_line(void *ctx, enum wse_log_level level, const char *text)
 {
 	const struct args *a = ctx;
@@ -221,24 +236,65 @@ static void plan_line(void *ctx, enum wse_log_level level, const char *text)
 		puts(text);
 }
 
+/* what a plan says of a device that is not the first: notes alone */
+static void note_line(void *ctx, enum wse_log_level level, const char *text)
+{
+	if (level != WSE_LOG_INFO)
+		plan_line(ctx, level, text);
+}
+
+/* the other wafers are of the first one's shape, as a run asks, and how fast they would be */
+static int plan_others(struct args *a, struct wse_params *p, uint32_t flags,
+		       const char *const *uris, uint32_t n, const struct wse_plan_info *first)
+{
+	const struct wse_tile *to = &first->tile;
+
+	for (uint32_t i = 1; i < n; i++) {
+		struct wse_plan_info info;
+		uint32_t j = 0;
+
+		while (strcmp(uris[j], uris[i]))
+			j++;
+		if (j < i)
+			continue;
+		if (wse_params_plan(p, uris[i], flags, note_line, a, &info)) {
+			fprintf(stderr, "wse-train: %s\n", wse_error());
+			return 2;
+		}
+		if (info.tile.rows != to->rows || info.tile.cols != to->cols ||
+		    info.tile.lanes != to->lanes) {
+			fprintf(stderr,
+				"wse-train: device %s has %u x %u cores of %u lanes, the first "
+				"has %u x %u of %u: tile shapes are not mixed\n",
+				uris[i], info.tile.rows, info.tile.cols, info.tile.lanes, to->rows,
+				to->cols, to->lanes);
+			return 2;
+		}
+		if (a->plan && info.cycles != first->cycles)
+			printf("%s takes %llu cycles for a micro-batch\n", uris[i],
+			       (unsigned long long)info.cycles);
+	}
+	return 0;
+}
+
 /* --plan and --validate_only: does the model fit the wafers? The file has no faults */
-static int plan(struct args *a, struct wse_params *p, enum wse_mode mode, const char *uri,
+static int plan(struct args *a, struct wse_params *p, enum wse_mode mode, const char *const *uris,
 		uint32_t n)
 {
-	int forward = is_forward(mode);
+	uint32_t flags =
+		(is_forward(mode) ? WSE_PLAN_FORWARD : 0) | a->ranks << WSE_PLAN_RANKS_SHIFT;
 	struct wse_plan_info info;
-	int ret = wse_params_plan(
-		p, uri, (forward ? WSE_PLAN_FORWARD : 0) | a->ranks << WSE_PLAN_RANKS_SHIFT,
-		plan_line, a, &info);
+	int ret = wse_params_plan(p, uris[0], flags, plan_line, a, &info);
 
-	fflush(stdout);
 	if (ret) {
+		fflush(stdout);
 		fprintf(stderr, "wse-train: %s\n", wse_error());
 		return 2;
 	}
-	if (a->validate)
-		printf("| %s: no faults; fits %u x %s\n", a->params, n, uri);
-	return 0;
+	ret = plan_others(a, p, flags, uris, n, &info);
+	if (!ret && a->validate)
+		printf("| %s: no faults; fits %u x %s\n", a->params, n, uris[0]);
+	return ret;
 }
 
 /* the last line of the JSON log: how the run ended */
@@ -410,7 +466,7 @@ int main(int argc, char **argv)
 	struct wse_run_shape how = {0};
 	struct args a = {0};
 	struct wse_params *p;
-	static char list[8192], steps[64];
+	static char list[LIST_OF_URIS], steps[64];
 	uint64_t verify[WSE_VERIFY_MAX];
 	const char *uris[MAX_URIS];
 	uint32_t n;
@@ -435,11 +491,11 @@ int main(int argc, char **argv)
 		snprintf(steps, sizeof(steps), "loop.max_steps=%.40s", a.max_steps);
 		a.sets[a.nsets++] = steps;
 	}
-	if (a.num_wse && a.plan && a.devices && !strncmp(a.devices, "plan:", 5) &&
-	    a.nsets < MAX_SETS) {
+	if (a.plan && plan_wafers(&a) && a.nsets < MAX_SETS) {
 		static char systems[80];
 
-		snprintf(systems, sizeof(systems), "backend.cluster_config.num_csx=%u", a.num_wse);
+		snprintf(systems, sizeof(systems), "backend.cluster_config.num_csx=%u",
+			 plan_wafers(&a));
 		a.sets[a.nsets++] = systems;
 	}
 	if (read_verify(a.verify, verify, &how.nverify))
@@ -473,7 +529,7 @@ int main(int argc, char **argv)
 	if (a.wait && add_wait(uris, n))
 		goto out;
 	if (a.validate || a.plan)
-		ret = plan(&a, p, how.mode, uris[0], n);
+		ret = plan(&a, p, how.mode, uris, n);
 	else
 		ret = run(&a, p, &how, uris, n);
 out:
