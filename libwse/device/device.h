@@ -18,6 +18,12 @@ struct wse_code;
 struct wse_uri;
 struct wse_wave_window;
 
+/* of a device in process, in cycles of wse_device_wave(): 0 is where it was asked to look */
+struct wse_watch {
+	uint64_t moved;	 /* something in a core or router happened last */
+	uint64_t failed; /* the first command that failed had its status; 0: none has */
+};
+
 struct wse_transport {
 	const char *name;
 
@@ -30,6 +36,8 @@ struct wse_transport {
 
 	/* NULL: it has no waves; w NULL: as wse_device_wave() */
 	int (*wave)(struct wse_device *dev, const struct wse_wave_window *w);
+	/* with wave; seen NULL: look from here on, else what was seen until the first failure */
+	int (*watch)(struct wse_device *dev, struct wse_watch *seen);
 
 	/* NULL: it has no debugger's view. Bytes of a core, without a cycle, -EINVAL if outside. */
 	int (*peek)(struct wse_device *dev, uint32_t core, uint32_t addr, void *buf, size_t len);

@@ -26,6 +26,7 @@
 struct wse_exec;
 struct wse_device;
 struct drm_wse_fault;
+struct wse_watch;
 
 /*
  * Called by run() in the worker's thread, or in a thread of the executor's own.
@@ -138,6 +139,9 @@ struct wse_exec_ops {
 
 	/* optional (may be NULL): wse_device_wave() of its device */
 	int (*wave)(struct wse_exec *e, const char *window);
+
+	/* with wave: the transport's watch() */
+	int (*watch)(struct wse_exec *e, struct wse_watch *seen);
 
 	/* optional (may be NULL): wse_context_fault() of its context */
 	int (*fault)(struct wse_exec *e, struct drm_wse_fault *fault);

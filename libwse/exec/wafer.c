@@ -534,6 +534,13 @@ static int wafer_wave(struct wse_exec *e, const char *window)
 	return wse_device_wave(((struct wafer *)e)->dev, window);
 }
 
+static int wafer_watch(struct wse_exec *e, struct wse_watch *seen)
+{
+	struct wse_device *dev = ((struct wafer *)e)->dev;
+
+	return dev->ops->watch ? dev->ops->watch(dev, seen) : -ENOTSUP;
+}
+
 static int wafer_fault(struct wse_exec *e, struct drm_wse_fault *fault)
 {
 	return wse_context_fault(((struct wafer *)e)->ctx, fault);
@@ -608,6 +615,7 @@ static const struct wse_exec_ops wafer_ops = {
 	.unmap = wafer_unmap,
 	.run = wafer_run,
 	.wave = wafer_wave,
+	.watch = wafer_watch,
 	.fault = wafer_fault,
 	.cost = wafer_cost,
 	.record = wafer_record,

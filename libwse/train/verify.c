@@ -10,12 +10,14 @@
 #include <wse/wse.h>
 
 #include "base/error.h"
+#include "device/device.h"
 #include "num/num.h"
 #include "ranks.h"
 #include "wave.h"
 #include "wse_regs.h"
 
 #define SOME (1u << 20) /* floats of a gradient that are compared at a time */
+#define REST 100	/* cycles of a deadlock that waves show behind the last move */
 
 struct replay {
 	struct wse_session *s;
@@ -23,10 +25,13 @@ struct replay {
 	struct wse_swarm *swarm;
 	struct wse_slots io;
 	uint32_t *views; /* [nunits]: how often the device has taken a unit, where images move */
-	uint64_t begin;	 /* device cycle before its first command */
-	/* of a run that failed: its record, and why there is no file of waves (err 0: there is) */
+	/*
+	 * of a run that failed: its record, in which cycles it went that way, and why there is no
+	 * file of waves (err 0: there is)
+	 */
 	int faulted;
 	struct drm_wse_fault fault;
+	struct wse_watch seen;
 	struct wse_failure waves;
 };
 
@@ -80,28 +85,19 @@ static void note_failure(struct replay *r, struct wse_exec *e, int err, int wave
 	struct wse_failure failure;
 
 	wse_failure_keep(&failure, err);
-	r->faulted = e->ops->fault && !e->ops->fault(e, &r->fault);
+	r->faulted = e->ops->fault && !e->ops->fault(e, &r->fault) && e->ops->watch &&
+		     !e->ops->watch(e, &r->seen) && r->seen.failed;
 	if (wave)
 		wse_failure_keep(&r->waves, e->ops->wave(e, NULL));
 	wse_failure_undo(&failure);
-}
-
-static uint64_t cycle_of(struct wse_exec *e)
-{
-	struct wse_device *dev = e->ops->device ? e->ops->device(e) : NULL;
-	uint64_t v[WSE_CNT_MAX] = {0};
-	uint32_t n;
-
-	if (dev)
-		wse_device_counters(dev, DRM_WSE_SCOPE_TILE, 0, v, WSE_CNT_MAX, &n);
-	return v[WSE_CNT_CYCLES];
 }
 
 /*
  * The replay has buffers of its own and reads the images of the run, which its device has to see.
  * Inputs are gathered anew, from the weights that the step had.
  */
-static int run(struct wse_session *s, struct wse_exec *e, const char *wave, struct replay *r)
+static int run(struct wse_session *s, struct wse_exec *e, const char *wave, int look,
+	       struct replay *r)
 {
 	const int move = wse_memx_images_move(s->memx);
 	const struct wse_graph *g = &s->plan.graph;
@@ -137,7 +133,10 @@ static int run(struct wse_session *s, struct wse_exec *e, const char *wave, stru
 	ret = wave && !e->ops->wave ? -ENOTSUP : wave ? e->ops->wave(e, wave) : 0;
 	if (ret)
 		return ret;
-	r->begin = cycle_of(e);
+	if (look && e->ops->watch)
+		ret = e->ops->watch(e, NULL);
+	if (ret)
+		return ret;
 	ret = wse_swarm_start(r->swarm, &step);
 	ret = ret ? ret : wse_swarm_wait(r->swarm);
 	/* also of a step that failed: there it is most wanted */
@@ -255,7 +254,7 @@ static int compare(struct wse_session *s, const char *uri, const struct replay *
 	return ret;
 }
 
-/* once; judge: and compared with the run */
+/* once; judge: and compared with the run; else it is to fail, and r has the cycles */
 static int replay(struct wse_session *s, const char *uri, const char *wave, int judge,
 		  struct replay *r)
 {
@@ -272,7 +271,7 @@ static int replay(struct wse_session *s, const char *uri, const char *wave, int 
 		return wse_fail(ret, "replay on %.100s: %s", uri, strerror(-ret));
 	}
 	e->id = WSE_SWARM_MAX; /* beside the run's own devices */
-	ret = run(s, e, wave, r);
+	ret = run(s, e, wave, !judge, r);
 	if (ret)
 		wse_fail_in(wse_fail_since(before, ret, "%s", strerror(-ret)),
 			    "replay on %.100s: ", uri);
@@ -298,6 +297,17 @@ int wse_verify_step(struct wse_session *s, const char *uri)
 	return wse_verify_wave(s, uri, NULL);
 }
 
+/*
+ * The cycle behind the window of a run that failed. A deadlock is told long after it is there, when
+ * a budget ends: then the end is where the tile has come to rest.
+ */
+static uint64_t end_of(const struct replay *r)
+{
+	const uint64_t rest = r->seen.moved + REST, failed = r->seen.failed + 1;
+
+	return r->fault.status == WSE_ST_DEADLOCK && rest < failed ? rest : failed;
+}
+
 int wse_verify_fault(struct wse_session *s, const char *uri, const char *wave, char *said,
 		     size_t size)
 {
@@ -313,18 +323,18 @@ int wse_verify_fault(struct wse_session *s, const char *uri, const char *wave, c
 				step, uri);
 	if (!r.faulted)
 		return ret;
-	to = r.fault.cycle - r.begin + 1;
+	to = end_of(&r);
 	from = to > WSE_WAVE_CYCLES ? to - WSE_WAVE_CYCLES : 0;
 	snprintf(window, sizeof(window), "%.1080s,from=%llu,to=%llu", wave, from, to);
 	ret = replay(s, uri, window, 0, &r);
 	if (ret && r.waves.err)
 		return wse_failure_tell(&r.waves);
-	if (!ret || !r.faulted || r.fault.cycle - r.begin + 1 != to)
+	if (!ret || !r.faulted || end_of(&r) != to)
 		return wse_fail(ret ? ret : -ENODATA,
 				"step %llu does not fail in the same cycle twice on %.100s", step,
 				uri);
-	snprintf(said, size,
-		 "cycles %llu to %llu of step %llu, to the fault in core %u,%u: %.1000s", from,
-		 to - 1, step, r.fault.col, r.fault.row, wave);
+	snprintf(said, size, "cycles %llu to %llu of step %llu, to the %s in core %u,%u: %.1000s",
+		 from, to - 1, step, r.fault.status == WSE_ST_DEADLOCK ? "deadlock" : "fault",
+		 r.fault.col, r.fault.row, wave);
 	return 0;
 }

@@ -395,6 +395,7 @@ const struct wse_transport wse_sim_transport = {
 	.info = sim_info,
 	.mmio_read = sim_mmio_read,
 	.wave = sim_wave,
+	.watch = sim_watch,
 	.peek = sim_peek,
 	.ask = sim_ioctl,
 	.buffer_create = sim_buffer_create,

@@ -249,6 +249,8 @@ struct sim {
 	struct sim_bo *fw_bo;
 	uint32_t fw_version, fw_end;
 	struct wse_wave_window wave; /* the last one that was begun */
+	struct wse_watch watch;	     /* in the model's cycles, which had come to watched */
+	uint64_t watched;
 	struct debugger *debugger;   /* NULL: none */
 };
 
@@ -291,6 +293,7 @@ int sim_load_firmware(struct sim *sim);
 
 /* sim_wave.c */
 int sim_wave(struct wse_device *dev, const struct wse_wave_window *w);
+int sim_watch(struct wse_device *dev, struct wse_watch *seen);
 
 /* sim_debug.c */
 int sim_peek(struct wse_device *dev, uint32_t core, uint32_t addr, void *buf, size_t len);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Windows of waves of a device of sim:rtl,...,waves=1. */
+/* Windows of waves of a device of sim:rtl,...,waves=1, and where to look. */
+#include <errno.h>
 #include <stdio.h>
 
 #include "base/error.h"
@@ -50,4 +51,40 @@ int sim_wave(struct wse_device *dev, const struct wse_wave_window *w)
 		return wse_fail(ret, "%s", why);
 	}
 	return 0;
+}
+
+/* On the RTL a core that comes to rest says so by a STALL. What a reset does is not looked at. */
+static void see(void *arg, const struct wse_ev *e)
+{
+	struct sim *sim = arg;
+
+	if (sim->watch.failed)
+		return;
+	if (e->kind == WSE_EV_COMMAND_END && e->info != WSE_ST_OK)
+		sim->watch.failed = e->cycle;
+	else if (e->kind != WSE_EV_COMMAND_END)
+		sim->watch.moved = e->cycle;
+}
+
+static int look(struct sim *sim, void *arg)
+{
+	const uint32_t kinds = (1u << WSE_EV_KINDS) - 1 - (1u << WSE_EV_COMMAND);
+	struct wse_watch *seen = arg;
+
+	if (!sim->ops->events)
+		return -ENOTSUP;
+	if (!seen) {
+		sim->watched = sim->ops->cycles(sim->model);
+		sim->watch = (struct wse_watch){.moved = sim->watched};
+		return sim->ops->events(sim->model, ~0u, kinds, see, sim);
+	}
+	sim->ops->events(sim->model, ~0u, 0, NULL, NULL);
+	seen->moved = sim->watch.moved - sim->watched;
+	seen->failed = sim->watch.failed ? sim->watch.failed - sim->watched : 0;
+	return 0;
+}
+
+int sim_watch(struct wse_device *dev, struct wse_watch *seen)
+{
+	return sim_call(to_sim(dev), look, seen);
 }
