@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,10 +17,7 @@ struct tile {
 	FILE *f;
 };
 
-static const struct panel {
-	const char *title, *unit;
-	bool links; /* four values a core */
-} panels[WSE_HEAT_MAPS] = {
+static const struct wse_heat_panel counters[WSE_HEAT_MAPS] = {
 	[WSE_HEAT_MAC] = {"multiply-adds of the lanes", "lane-cycles", false},
 	[WSE_HEAT_LWAIT] = {"lanes wait for wavelets or room", "cycles", false},
 	[WSE_HEAT_INSTRET] = {"scalar instructions", "instructions", false},
@@ -40,7 +36,7 @@ static void color(char *text, size_t size, uint64_t n, uint64_t most)
 			 170 - k * 9 / 4);
 }
 
-static void legend(const struct tile *t, const struct panel *p, uint32_t x, uint32_t y,
+static void legend(const struct tile *t, const struct wse_heat_panel *p, uint32_t x, uint32_t y,
 		   uint64_t most)
 {
 	char shade[16];
@@ -58,8 +54,8 @@ static void legend(const struct tile *t, const struct panel *p, uint32_t x, uint
 }
 
 /* a core's cell, or a link's triangle in it, with its edge there */
-static void cell(const struct tile *t, const struct panel *p, uint32_t x, uint32_t y, uint32_t port,
-		 uint64_t n, uint64_t most)
+static void cell(const struct tile *t, const struct wse_heat_panel *p, uint32_t x, uint32_t y,
+		 uint32_t port, uint64_t n, uint64_t most)
 {
 	static const uint8_t corner[4][4] = {
 		{0, 0, 1, 0}, {1, 0, 1, 1}, {0, 1, 1, 1}, {0, 0, 0, 1}};
@@ -79,7 +75,7 @@ static void cell(const struct tile *t, const struct panel *p, uint32_t x, uint32
 		shade, n, p->unit, p->links ? "polygon" : "rect");
 }
 
-static void panel(const struct tile *t, const struct panel *p, uint32_t x0, uint32_t y0,
+static void panel(const struct tile *t, const struct wse_heat_panel *p, uint32_t x0, uint32_t y0,
 		  const uint64_t *value)
 {
 	const uint32_t each = p->links ? 4 : 1, n = t->rows * t->cols * each;
@@ -105,6 +101,13 @@ static void panel(const struct tile *t, const struct panel *p, uint32_t x0, uint
 int wse_heat_write(const char *path, const char *title, uint32_t rows, uint32_t cols,
 		   uint64_t *const *map)
 {
+	return wse_heat_draw(path, title, rows, cols, counters, WSE_HEAT_MAPS, map);
+}
+
+int wse_heat_draw(const char *path, const char *title, uint32_t rows, uint32_t cols,
+		  const struct wse_heat_panel *panels, uint32_t n, uint64_t *const *map)
+{
+	const uint32_t lines = (n + 1) / 2;
 	struct tile t = {rows, cols, (MAP - 20) / cols, NULL};
 	uint32_t width, height;
 	bool failed;
@@ -122,8 +125,8 @@ int wse_heat_write(const char *path, const char *title, uint32_t rows, uint32_t 
 		"<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n"
 		"<text x=\"%u\" y=\"20\">%u x %u cores (rows down, columns to the right), "
 		"%s</text>\n",
-		2 * width + 3 * GAP, 2 * height + 3 * GAP + 16, GAP, rows, cols, title);
-	for (uint32_t i = 0; i < WSE_HEAT_MAPS; i++)
+		2 * width + 3 * GAP, lines * (height + GAP) + GAP + 16, GAP, rows, cols, title);
+	for (uint32_t i = 0; i < n; i++)
 		panel(&t, &panels[i], GAP + i % 2 * (width + GAP),
 		      GAP + 10 + i / 2 * (height + GAP), map[i]);
 	fputs("</svg>\n", t.f);

@@ -38,6 +38,14 @@ static void hold(const struct wse_model_ops *ops, struct wse_model *m, uint32_t 
 	}
 }
 
+void maps_read(const struct wse_model_ops *ops, struct wse_model *m, uint32_t id, uint32_t cores,
+	       uint32_t n, uint64_t *value)
+{
+	hold(ops, m, cores);
+	for (uint32_t i = 0; i < n; i++)
+		value[i] = count(ops, m, id, i);
+}
+
 int maps_write(const char *path, const struct wse_model_ops *ops, struct wse_model *m,
 	       uint32_t rows, uint32_t cols)
 {
@@ -49,11 +57,10 @@ int maps_write(const char *path, const struct wse_model_ops *ops, struct wse_mod
 
 	if (!value)
 		return -ENOMEM;
-	hold(ops, m, (uint32_t)cores);
 	for (uint32_t k = 0; k < WSE_HEAT_MAPS; k++) {
 		map[k] = value + 4 * cores * k;
-		for (uint32_t i = 0; i < cores * (k == WSE_HEAT_LINK ? 4 : 1); i++)
-			map[k][i] = count(ops, m, counter[k], i);
+		maps_read(ops, m, counter[k], (uint32_t)cores,
+			  (uint32_t)cores * (k == WSE_HEAT_LINK ? 4 : 1), map[k]);
 	}
 	snprintf(title, sizeof(title), "model %s", ops->name);
 	err = wse_heat_write(path, title, rows, cols, map);

@@ -12,4 +12,8 @@
 int maps_write(const char *path, const struct wse_model_ops *ops, struct wse_model *m,
 	       uint32_t rows, uint32_t cols);
 
+/* The first n objects of a counter of a tile whose cores, all of them, are held from then on. */
+void maps_read(const struct wse_model_ops *ops, struct wse_model *m, uint32_t id, uint32_t cores,
+	       uint32_t n, uint64_t *value);
+
 #endif /* WSE_RUN_MAPS_H */

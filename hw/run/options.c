@@ -32,6 +32,8 @@ static const char usage[] =
 	"  --profile DIR       when tasks, engines and waits began and ended: a timeline for Perfetto, and a\n"
 	"                      table; the twin takes none of its fast ways then (default: none)\n"
 	"  --heat FILE.svg     what each core and link has counted, as a picture (default: none)\n"
+	"  --waits FILE.svg    how long each core waited for what, as a picture; the twin takes none of its\n"
+	"                      fast ways then (default: none)\n"
 	"  --gdb PORT|SOCKET   wait for gdb at a TCP port of this host or a unix socket\n"
 	"  --version, --help\n";
 
@@ -49,11 +51,14 @@ static int parse_core(const char *text, struct options *o)
 int parse_options(int argc, char **argv, struct options *o)
 {
 	static const struct option longs[] = {
-		{"model", 1, NULL, 'm'},   {"core", 1, NULL, 'c'},   {"max-cycles", 1, NULL, 'n'},
-		{"rows", 1, NULL, 'R'},	   {"cols", 1, NULL, 'C'},   {"trace", 1, NULL, 't'},
-		{"version", 0, NULL, 'V'}, {"help", 0, NULL, 'h'},   {"gdb", 1, NULL, 'g'},
-		{"wave", 1, NULL, 'w'},	   {"replay", 1, NULL, 'r'}, {"heat", 1, NULL, 'H'},
-		{"profile", 1, NULL, 'p'}, {"all", 0, NULL, 'a'},    {0},
+		{"model", 1, NULL, 'm'},      {"core", 1, NULL, 'c'},
+		{"max-cycles", 1, NULL, 'n'}, {"rows", 1, NULL, 'R'},
+		{"cols", 1, NULL, 'C'},	      {"trace", 1, NULL, 't'},
+		{"version", 0, NULL, 'V'},    {"help", 0, NULL, 'h'},
+		{"gdb", 1, NULL, 'g'},	      {"wave", 1, NULL, 'w'},
+		{"replay", 1, NULL, 'r'},     {"heat", 1, NULL, 'H'},
+		{"profile", 1, NULL, 'p'},    {"all", 0, NULL, 'a'},
+		{"waits", 1, NULL, 'W'},      {0},
 	};
 	char why[400];
 	uint64_t n;
@@ -73,6 +78,9 @@ int parse_options(int argc, char **argv, struct options *o)
 			break;
 		case 'H':
 			o->heat = optarg;
+			break;
+		case 'W':
+			o->waits = optarg;
 			break;
 		case 'p':
 			o->profile = optarg;

@@ -9,7 +9,7 @@
 #include "wave.h"
 
 struct options {
-	const char *program, *model, *trace, *replay, *heat, *profile, *gdb;
+	const char *program, *model, *trace, *replay, *heat, *waits, *profile, *gdb;
 	uint32_t rows, cols, x, y;
 	uint64_t max_cycles;
 	bool waves, all; /* all: every core runs the program */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cause.h"
+#include "causes.h"
 #include "elf32.h"
 #include "gdb/gdb.h"
 #include "gdb/server.h"
@@ -42,6 +43,7 @@ struct run {
 	FILE *trace;
 	struct replay *replay;
 	struct profile *profile;
+	struct causes *causes;
 	struct wse_lines lines; /* of the program */
 	struct printed printed; /* by the program; of a run before the run nothing */
 	struct gdb_stub *gdb;	/* NULL: no debugger */
@@ -343,10 +345,12 @@ static void on_event(void *arg, const struct wse_ev *e)
 		replay_event(run->replay, e);
 	if (run->profile)
 		profile_event(run->profile, e);
+	if (run->causes)
+		causes_event(run->causes, e);
 }
 
 /* those that something is written of */
-static int events(struct run *run)
+static int events(struct run *run, const struct options *o)
 {
 	uint32_t kinds = 0, core = ~0u;
 	int err = 0;
@@ -358,15 +362,21 @@ static int events(struct run *run)
 		core = ~0u;
 		err = profile_begin(run->profile, run->ops, run->model, run->core);
 	}
+	if (o->waits && !err) {
+		kinds |= CAUSES_KINDS;
+		core = ~0u;
+		err = causes_begin(run->ops, run->model, o->rows, o->cols, run->first, run->end,
+				   &run->causes);
+	}
 	return err ? err : kinds ? run->ops->events(run->model, core, kinds, on_event, run) : 0;
 }
 
-static int start(struct run *run, const struct elf32 *elf)
+static int start(struct run *run, const struct options *o, const struct elf32 *elf)
 {
 	int err = load(run, elf);
 
 	err = err ? err : run->ops->trace_retire(run->model, run->core, on_retire, run);
-	err = err ? err : events(run);
+	err = err ? err : events(run, o);
 	for (uint32_t i = run->first; i < run->end && !err; i++)
 		err = run->ops->boot(run->model, i, elf->entry);
 	if (err)
@@ -401,6 +411,16 @@ static int heat(const struct run *run, const struct options *o)
 	return err;
 }
 
+static int causes(const struct run *run, const struct options *o)
+{
+	int err = run->causes ? causes_write(run->causes, o->waits) : 0;
+
+	if (err)
+		fprintf(stderr, "wse-run: --waits: cannot write %s: %s; there is no picture\n",
+			o->waits, strerror(-err));
+	return err;
+}
+
 static int open_model(struct run *run, const struct options *o)
 {
 	static const struct wse_host_ops alone = {no_read, no_write, no_irq, NULL};
@@ -410,7 +430,7 @@ static int open_model(struct run *run, const struct options *o)
 
 	if (o->waves)
 		cfg.flags |= WSE_MODEL_WAVES;
-	if (o->replay || o->profile)
+	if (o->replay || o->profile || o->waits)
 		cfg.flags |= WSE_MODEL_EXACT;
 	if (o->waves && strcmp(o->model, "rtl")) {
 		fprintf(stderr, "wse-run: waves are the RTL's: --model rtl\n");
@@ -462,10 +482,11 @@ static int find_window(const struct run *run, struct options *o, const struct el
 	err = open_model(&before, o);
 	if (err)
 		return err;
-	err = start(&before, elf);
+	err = start(&before, o, elf);
 	if (!err)
 		err = proceed(&before, o, &st, &cycles) < 0 ? -EIO : 0;
 	before.ops->destroy(before.model);
+	causes_free(before.causes);
 	o->wave.from = cycles > WSE_WAVE_CYCLES ? cycles - WSE_WAVE_CYCLES : 0;
 	o->wave.to = cycles ? cycles : 1;
 	return err;
@@ -520,13 +541,16 @@ int main(int argc, char **argv)
 	run.end = o.all ? o.rows * o.cols : run.core + 1;
 	if (find_window(&run, &o, &elf) || open_model(&run, &o))
 		goto out;
-	if (!start(&run, &elf) && !wave(&run, &o, true) && (!o.gdb || !meet_debugger(&run, &o)))
+	if (!start(&run, &o, &elf) && !wave(&run, &o, true) && (!o.gdb || !meet_debugger(&run, &o)))
 		status = execute(&run, &o, &elf);
 	if (status != EXIT_USAGE && wave(&run, &o, false))
 		status = EXIT_USAGE;
+	profile_end(run.profile); /* before counters are read, which takes cycles */
+	if (status != EXIT_USAGE && causes(&run, &o))
+		status = EXIT_USAGE;
 	if (status != EXIT_USAGE && heat(&run, &o))
 		status = EXIT_USAGE;
-	profile_end(run.profile);
+	causes_free(run.causes);
 	gdb_close(run.server);
 	gdb_destroy(run.gdb);
 	run.ops->destroy(run.model);
