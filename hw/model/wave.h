@@ -21,6 +21,12 @@ struct wse_wave_window {
 	uint32_t x, y;
 };
 
+/* where to look: cycles as a window's, from where a device was asked to watch */
+struct wse_watch {
+	uint64_t moved;	 /* something in a core or router happened last */
+	uint64_t failed; /* the first command that failed had its status; 0: none has */
+};
+
 /* -EINVAL: why says what is wrong with the text, and what would be right. */
 int wse_wave_parse(const char *text, struct wse_wave_window *w, char *why, size_t size);
 

@@ -16,13 +16,8 @@
 
 struct wse_code;
 struct wse_uri;
+struct wse_watch;
 struct wse_wave_window;
-
-/* of a device in process, in cycles of wse_device_wave(): 0 is where it was asked to look */
-struct wse_watch {
-	uint64_t moved;	 /* something in a core or router happened last */
-	uint64_t failed; /* the first command that failed had its status; 0: none has */
-};
 
 struct wse_transport {
 	const char *name;

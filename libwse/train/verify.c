@@ -10,7 +10,6 @@
 #include <wse/wse.h>
 
 #include "base/error.h"
-#include "device/device.h"
 #include "num/num.h"
 #include "ranks.h"
 #include "wave.h"
