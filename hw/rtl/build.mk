@@ -28,24 +28,25 @@ BENCH_INC := $(foreach d,hw/rtl $(RTL_DIRS),-I$(d)/tests) -Ihw -Ihw/model -Iuapi
 	-Iuapi/wse/gen -isystem /usr/include/libdrm
 
 # All C++ of the model is one file: most of a small one's compile time is its headers.
-# $(1) module, $(2) options of Verilator, packages among them, $(3) as $(5) of block
-BLOCK_INC = -isystem $(B)/rtl/block-$(1)$(3) -isystem $(VERILATOR_ROOT)/include \
+# $(1) folder, $(2) options and sources of Verilator, $(3) optimisation
+define verilate
+	@mkdir -p $(@D)
+	@rm -rf $(1)
+	$(call short,RTL,$@)verilator --cc --assert -O3 --unroll-count 2 -Wno-fatal -Wno-lint \
+		-Werror-UNOPTFLAT --output-split 0 $(RTL_V) -Mdir $(1) $(2) > $(1).log 2>&1 || \
+		{ cat $(1).log; false; }
+	@for f in $(1)/*.cpp; do echo "#include \"$${f##*/}\""; done > $(1)/all.cc
+	$(call short,CXX,$(1)/all.o)$(RTL_CXX) $(3) -w $(RTL_COMMON) $(RTL_INC) -I$(1) -c \
+		-o $(1)/all.o $(1)/all.cc
+endef
+# $(1) folder: headers of a bench
+verilated_inc = -isystem $(1) -isystem $(VERILATOR_ROOT)/include \
 	-isystem $(VERILATOR_ROOT)/include/vltstd $(BENCH_INC)
 define build_block
-	@mkdir -p $(@D)
-	@rm -rf $(B)/rtl/block-$(1)$(3)
-	$(call short,RTL,$@)verilator --cc --assert -O3 --unroll-count 2 -Wno-fatal -Wno-lint \
-		-Werror-UNOPTFLAT --output-split 0 \
-		$(RTL_V) --top-module $(1) -Mdir $(B)/rtl/block-$(1)$(3) --prefix V$(1) \
-		hw/rtl/wse_regs_pkg.sv hw/rtl/wse_port_pkg.sv $(2) $(call rtl,$(1)) \
-		> $(B)/rtl/block-$(1)$(3).log 2>&1 || \
-		{ cat $(B)/rtl/block-$(1)$(3).log; false; }
-	@for f in $(B)/rtl/block-$(1)$(3)/*.cpp; do echo "#include \"$${f##*/}\""; done \
-		> $(B)/rtl/block-$(1)$(3)/all.cc
-	$(call short,CXX,$(B)/rtl/block-$(1)$(3)/all.o)$(RTL_CXX) -O1 -w $(RTL_COMMON) $(RTL_INC) \
-		-I$(B)/rtl/block-$(1)$(3) -c -o $(B)/rtl/block-$(1)$(3)/all.o \
-		$(B)/rtl/block-$(1)$(3)/all.cc
-	$(call short,LINK,$@)$(RTL_CXX) -O1 -Wall -Wextra -Werror $(RTL_COMMON) $(BLOCK_INC) -o $@ \
+	$(call verilate,$(B)/rtl/block-$(1)$(3),--top-module $(1) --prefix V$(1) \
+		hw/rtl/wse_regs_pkg.sv hw/rtl/wse_port_pkg.sv $(2) $(call rtl,$(1)),-O1)
+	$(call short,LINK,$@)$(RTL_CXX) -O1 -Wall -Wextra -Werror $(RTL_COMMON) \
+		$(call verilated_inc,$(B)/rtl/block-$(1)$(3)) -o $@ \
 		$(dir $(call rtl,$(1)))tests/test_$(1).cpp \
 		$(B)/rtl/block-$(1)$(3)/all.o $(filter %.a,$^) $(RTL_RUNTIME) -pthread -latomic
 endef
@@ -98,31 +99,28 @@ $(eval $(call block,wse_lanes,$(TENSOR_V),$(TENSOR_OPT),$(CORE_TB)/lanes_tb.hpp 
 	$(CORE_TB)/lanes_ref.hpp hw/twin/exact/fp.h hw/twin/exact/vop.h))
 $(eval $(call block,wse_issue,wse_tensor_pkg,hw/rtl/core/wse_tensor_pkg.sv))
 
-# ---- benches of more than one module: $(1) top, $(2) sources, $(3) benches, $(4) options, $(5)
-# more dependencies ----
+# ---- benches of more than one module: $(1) top, $(2) sources, $(3) benches, $(4) options,
+# $(5) optimisation, $(6) more dependencies ----
 define bench
-$(B)/rtl/tests/test_$(1): $(2) $(3) hw/rtl/tests/tap.hpp $(REGS) $(5)
-	@mkdir -p $$(@D)
-	@rm -rf $(B)/rtl/$(1)	# its makefiles stop at headers that are gone
-	$$(call short,RTL,$$@)verilator --cc --exe --build --assert -Wno-fatal -Wno-lint $(RTL_V) \
-		-Mdir $(B)/rtl/$(1) -O3 --unroll-count 2 $(4) \
-		-CFLAGS "-w $(RTL_COMMON) $(patsubst -I%,-I$(CURDIR)/%,$(BENCH_INC))" -LDFLAGS "-latomic" \
-		-o $(CURDIR)/$$@ $(2) $(3:%=$(CURDIR)/%) > $(B)/rtl/$(1).log 2>&1 || { \
-		cat $(B)/rtl/$(1).log; false; }
+$(B)/rtl/tests/test_$(1): $(2) $(3) hw/rtl/tests/tap.hpp hw/rtl/build.mk $(REGS) $(6) $(RTL_RUNTIME)
+	$$(call verilate,$(B)/rtl/$(1),$(4) $(2),$(5))
+	$$(call short,LINK,$$@)$(RTL_CXX) $(5) -w $(RTL_COMMON) \
+		$$(call verilated_inc,$(B)/rtl/$(1)) -o $$@ $(3) $(B)/rtl/$(1)/all.o \
+		$(RTL_RUNTIME) -pthread -latomic
 BLOCKS += $(B)/rtl/tests/test_$(1)
 endef
 
 # router and mesh alone, with a stub in the core's place
 $(eval $(call bench,mesh,$(call rtl,wse_regs_pkg wse_port_pkg wse_router wse_wafer) \
 	$(addprefix hw/rtl/fabric/tests/,wse_core_stub.sv tb_mesh.sv),\
-	hw/rtl/fabric/tests/test_mesh.cpp,--top-module tb_mesh --prefix Vmesh \
-	-CFLAGS -O2,hw/rtl/tests/counters.hpp))
+	hw/rtl/fabric/tests/test_mesh.cpp,--top-module tb_mesh --prefix Vmesh,-O2,\
+	hw/rtl/tests/counters.hpp))
 # more cores than 16 bits number
 $(eval $(call bench,large,$(call rtl,wse_regs_pkg wse_start),hw/rtl/host/tests/test_large.cpp,\
-	--top-module wse_start --prefix Vlarge -GROWS=300 -GCOLS=300 -CFLAGS -O1))
+	--top-module wse_start --prefix Vlarge -GROWS=300 -GCOLS=300,-O1))
 # the arithmetic alone
 $(eval $(call bench,fp,$(FP_PKG) hw/rtl/tests/tb_fp.sv,hw/rtl/tests/test_fp.cpp,--top-module tb_fp \
-	--prefix Vfp -CFLAGS -O2))
+	--prefix Vfp,-O2))
 # the whole core. WSE_RISCV_TESTS=dir makes it run the public rv32ui, rv32um and rv32mi programs
 # (riscv-tests built with
 # -march=rv32im_zicsr, the "p" environment) of that directory, too
@@ -130,8 +128,8 @@ $(eval $(call bench,core,$(call rtl,$(addprefix wse_,regs_pkg fp_pkg tensor_pkg 
 	issue tasks lanes mover rv32 core)),\
 	$(addprefix $(CORE_TB)/,test_core.cpp test_core_lanes.cpp test_core_movers.cpp \
 	test_core_scalar.cpp),\
-	--top-module wse_core --prefix Vwse_core \
-	-CFLAGS -O1,$(addprefix $(CORE_TB)/,test_core.hpp core_tb.hpp lanes_ref.hpp) \
+	--top-module wse_core --prefix Vwse_core,-O1,\
+	$(addprefix $(CORE_TB)/,test_core.hpp core_tb.hpp lanes_ref.hpp) \
 	hw/twin/exact/fp.h hw/twin/exact/vop.h))
 
 ALL += $(BLOCKS)
