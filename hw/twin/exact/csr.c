@@ -12,37 +12,50 @@ static uint64_t cycles(const struct twin_mesh *m, const struct twin_core *c, uin
 	return m->dev->now + c->cyc + ran + c->mcycle_off;
 }
 
+/* a register that is what was last written to it, in the bits of *mask; NULL: another */
+static uint32_t *plain_csr(struct twin_core *c, uint32_t csr, uint32_t *mask)
+{
+	*mask = ~0u;
+	switch (csr) {
+	case 0x300:
+		*mask = MSTATUS_MIE | MSTATUS_MPIE;
+		return &c->mstatus;
+	case 0x305:
+		*mask = ~3u;
+		return &c->mtvec;
+	case 0x340:
+		return &c->mscratch;
+	case 0x341:
+		*mask = ~3u;
+		return &c->mepc;
+	case 0x342:
+		return &c->mcause;
+	case 0x343:
+		return &c->mtval;
+	case WSE_CSR_WDATA:
+		return &c->wdata;
+	case WSE_CSR_WINFO:
+		return &c->winfo;
+	}
+	return NULL;
+}
+
 static bool read_csr(struct twin_mesh *m, struct twin_core *c, uint32_t csr, uint32_t ran,
 		     uint32_t *v)
 {
+	uint32_t mask;
+	const uint32_t *plain = plain_csr(c, csr, &mask);
+
+	if (plain) {
+		*v = *plain | (csr == 0x300 ? MSTATUS_MPP : 0);
+		return true;
+	}
 	switch (csr) {
-	case 0x300:
-		*v = c->mstatus | MSTATUS_MPP;
-		break;
 	case 0x301:
 		*v = MISA;
 		break;
-	case 0x304:
-		*v = 0;
-		break; /* mie */
-	case 0x305:
-		*v = c->mtvec;
-		break;
-	case 0x340:
-		*v = c->mscratch;
-		break;
-	case 0x341:
-		*v = c->mepc;
-		break;
-	case 0x342:
-		*v = c->mcause;
-		break;
-	case 0x343:
-		*v = c->mtval;
-		break;
-	case 0x344:
-		*v = 0;
-		break; /* mip */
+	case 0x304: /* mie */
+	case 0x344: /* mip */
 	case 0xf11:
 	case 0xf12:
 	case 0xf13:
@@ -67,12 +80,6 @@ static bool read_csr(struct twin_mesh *m, struct twin_core *c, uint32_t csr, uin
 	case 0xc82:
 		*v = c->minstret >> 32;
 		break;
-	case WSE_CSR_WDATA:
-		*v = c->wdata;
-		break;
-	case WSE_CSR_WINFO:
-		*v = c->winfo;
-		break;
 	case WSE_CSR_ID:
 		*v = (uint32_t)c->row << 16 | c->col;
 		break;
@@ -92,26 +99,11 @@ static void write_csr(struct twin_mesh *m, struct twin_core *c, uint32_t csr, ui
 		      uint32_t v, bool *counted)
 {
 	uint64_t now = cycles(m, c, ran);
+	uint32_t mask, *plain = plain_csr(c, csr, &mask);
 
+	if (plain)
+		*plain = v & mask;
 	switch (csr) {
-	case 0x300:
-		c->mstatus = v & (MSTATUS_MIE | MSTATUS_MPIE);
-		break;
-	case 0x305:
-		c->mtvec = v & ~3u;
-		break;
-	case 0x340:
-		c->mscratch = v;
-		break;
-	case 0x341:
-		c->mepc = v & ~3u;
-		break;
-	case 0x342:
-		c->mcause = v;
-		break;
-	case 0x343:
-		c->mtval = v;
-		break;
 	case 0xb00:
 		c->mcycle_off += ((now & ~0xffffffffull) | v) - now - 1;
 		break;
@@ -125,12 +117,6 @@ static void write_csr(struct twin_mesh *m, struct twin_core *c, uint32_t csr, ui
 	case 0xb82:
 		c->minstret = (uint64_t)v << 32 | (uint32_t)c->minstret;
 		*counted = true;
-		break;
-	case WSE_CSR_WDATA:
-		c->wdata = v;
-		break;
-	case WSE_CSR_WINFO:
-		c->winfo = v;
 		break;
 	} /* misa, mie, mip: writes are ignored */
 }
