@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "twin/exact/decode.h"
 #include "twin/twin.h"
 
 static bool outside(const struct wse_model *m, uint32_t core, uint32_t addr, size_t len)
@@ -182,37 +183,20 @@ int twin_replay_pick(struct wse_model *m, uint32_t core, uint8_t task, uint32_t 
 }
 
 /* does the instruction write rd? */
-static bool has_rd(uint32_t insn)
+static bool has_rd(const struct twin_dec *d)
 {
-	uint32_t f3 = insn >> 12 & 7;
-
-	switch (insn & 0x7f) {
-	case 0x37:
-	case 0x17:
-	case 0x6f:
-	case 0x67:
-	case 0x03:
-	case 0x13:
-	case 0x33:
-		return true;
-	case 0x73:
-		return f3 != 0;
-	case 0x0b:
-		return f3 == WSE_F3_TNEXT || f3 == WSE_F3_RECV;
-	}
-	return false;
+	return (d->op >= OP_lui && d->op <= OP_jalr) || (d->op >= OP_lb && d->op <= OP_lhu) ||
+	       (d->op >= OP_addi && d->op <= OP_remu) || d->op == OP_csr || d->op == OP_tnext ||
+	       d->op == OP_recv;
 }
 
-static void fill_store(const struct twin_core *c, struct wse_retire *r)
+static void fill_store(const struct twin_core *c, const struct twin_dec *d, struct wse_retire *r)
 {
-	uint32_t i = r->insn;
-	int32_t imm = ((int32_t)i >> 25) * 32 + (i >> 7 & 0x1f);
-
-	if ((i & 0x7f) != 0x23)
+	if (d->op < OP_sb || d->op > OP_sw)
 		return;
-	r->mem_size = 1u << (i >> 12 & 3);
-	r->mem_addr = c->x[i >> 15 & 0x1f] + (uint32_t)imm;
-	r->mem_data = c->x[i >> 20 & 0x1f];
+	r->mem_size = 1u << (d->op - OP_sb);
+	r->mem_addr = c->x[d->rs1] + (uint32_t)d->imm;
+	r->mem_data = c->x[d->rs2];
 	if (r->mem_size < 4)
 		r->mem_data &= (1u << 8 * r->mem_size) - 1;
 }
@@ -222,7 +206,8 @@ void twin_trace_exec(struct twin_mesh *m, struct twin_core *c, uint32_t limit)
 {
 	uint64_t retired, traps;
 	struct wse_retire r;
-	uint32_t off, f3;
+	struct twin_dec d;
+	uint32_t off;
 
 	while (limit--) {
 		memset(&r, 0, sizeof(r));
@@ -231,7 +216,8 @@ void twin_trace_exec(struct twin_mesh *m, struct twin_core *c, uint32_t limit)
 		off = c->pc - WSE_SRAM_BASE;
 		if (off < WSE_SRAM_BYTES && !(off & 3))
 			memcpy(&r.insn, c->sram + off, 4);
-		fill_store(c, &r);
+		twin_decode(&d, r.insn);
+		fill_store(c, &d, &r);
 		retired = c->retired;
 		traps = c->traps;
 		twin_exec(m, c, 1);
@@ -241,16 +227,14 @@ void twin_trace_exec(struct twin_mesh *m, struct twin_core *c, uint32_t limit)
 			r.rd_value = c->last_cause;
 		} else if (c->retired == retired) {
 			return; /* it waits, or is not running */
-		} else if (has_rd(r.insn)) {
+		} else if (has_rd(&d)) {
 			r.rd = r.insn >> 7 & 0x1f;
 			r.rd_value = c->x[r.rd];
 		}
-		f3 = r.insn >> 12 & 7;
-		if (!r.trap && (r.insn & 0x7f) == 0x0b &&
-		    (f3 == WSE_F3_TNEXT || f3 == WSE_F3_RECV)) {
+		if (!r.trap && (d.op == OP_tnext || d.op == OP_recv)) {
 			r.wdata = c->wdata;
 			r.winfo = c->winfo;
-			r.pick = f3 == WSE_F3_TNEXT;
+			r.pick = d.op == OP_tnext;
 			r.pick_task = r.pick ? c->last_pick : 0;
 		}
 		r.next_pc = c->pc;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "twin/exact/decode.h"
 #include "twin/twin.h"
 
 #define OPEN_MAX 16 /* instructions of an engine that the program may not know to be complete */
@@ -158,46 +159,36 @@ static void picked(struct open_core *o, unsigned int task)
 }
 
 /* the instruction at pc, before it runs */
-static void before(struct twin_mesh *m, struct twin_core *c, uint32_t insn)
+static void before(struct twin_mesh *m, struct twin_core *c, const struct twin_dec *d)
 {
-	uint32_t rs1 = c->x[insn >> 15 & 0x1f], f3 = insn >> 12 & 7;
+	static const uint8_t size[] = {1, 2, 4, 1, 2}; /* lb lh lw lbu lhu, sb sh sw */
+	uint32_t rs1 = c->x[d->rs1];
 
-	switch (insn & 0x7f) {
-	case 0x03:
-		touch(m, c, rs1 + (uint32_t)((int32_t)insn >> 20), 1u << (f3 & 3), false);
-		break;
-	case 0x23:
-		touch(m, c,
-		      rs1 + (uint32_t)(((int32_t)insn >> 25) * 32 + (int32_t)(insn >> 7 & 0x1f)),
-		      1u << (f3 & 3), true);
-		break;
-	case 0x0b:
-		if (f3 == WSE_F3_RECV && (rs1 & 0x1f) < WSE_NCOLORS &&
-		    c->claimed >> (rs1 & 0x1f) & 1)
-			report(m, c, "RECV of a color that an engine reads,", rs1 & 0x1f);
-		break;
-	}
+	if (d->op >= OP_lb && d->op <= OP_lhu)
+		touch(m, c, rs1 + (uint32_t)d->imm, size[d->op - OP_lb], false);
+	else if (d->op >= OP_sb && d->op <= OP_sw)
+		touch(m, c, rs1 + (uint32_t)d->imm, size[d->op - OP_sb], true);
+	else if (d->op == OP_recv && (rs1 & 0x1f) < WSE_NCOLORS && c->claimed >> (rs1 & 0x1f) & 1)
+		report(m, c, "RECV of a color that an engine reads,", rs1 & 0x1f);
 }
 
-static void after(struct twin_mesh *m, struct twin_core *c, uint32_t insn, uint32_t rs1)
+static void after(struct twin_mesh *m, struct twin_core *c, const struct twin_dec *d, uint32_t rs1)
 {
 	struct open_core *o = &m->races->core[c->idx];
-	uint32_t f3 = insn >> 12 & 7, w;
+	uint32_t w;
 
-	if ((insn & 0x7f) != 0x0b)
-		return;
-	if (f3 == WSE_F3_TNEXT && c->winfo >> 14 & 1)
+	if (d->op == OP_tnext && c->winfo >> 14 & 1)
 		picked(o, c->last_pick);
-	if (f3 == WSE_F3_SYS && insn >> 25 == WSE_SYSOP_WAIT)
-		for (w = 0; w < 3; w++)
-			if (rs1 >> w & 1)
-				o->n[w] = 0;
+	for (w = 0; d->op == OP_wait && w < 3; w++)
+		if (rs1 >> w & 1)
+			o->n[w] = 0;
 }
 
 /* as twin_exec(), looking at every instruction */
 void twin_races_exec(struct twin_mesh *m, struct twin_core *c, uint32_t limit)
 {
 	uint32_t off, insn, rs1;
+	struct twin_dec d;
 	uint64_t retired;
 
 	while (limit-- && c->run == WSE_CORE_RUNNING) {
@@ -205,8 +196,9 @@ void twin_races_exec(struct twin_mesh *m, struct twin_core *c, uint32_t limit)
 		insn = 0;
 		if (off < WSE_SRAM_BYTES && !(off & 3))
 			memcpy(&insn, c->sram + off, 4);
-		rs1 = c->x[insn >> 15 & 0x1f];
-		before(m, c, insn);
+		twin_decode(&d, insn);
+		rs1 = c->x[d.rs1];
+		before(m, c, &d);
 		retired = c->retired;
 		if (c->trace)
 			twin_trace_exec(m, c, 1);
@@ -215,6 +207,6 @@ void twin_races_exec(struct twin_mesh *m, struct twin_core *c, uint32_t limit)
 		if (c->wait != WAIT_NONE)
 			return;
 		if (c->retired != retired)
-			after(m, c, insn, rs1);
+			after(m, c, &d, rs1);
 	}
 }
