@@ -9,8 +9,8 @@
  * operand. A kernel sets descriptors when the size of a chunk changes, at most for the last chunk;
  * between chunks only their bases move.
  *
- * A program that defines KERNELS_FULL also has the forms without mean (RMS norm) or without bias;
- * in others those are always there.
+ * A program that defines KERNELS_FULL also has the forms without mean (RMS norm) or without bias,
+ * and that of a width whose last features are padding; in others those are always there.
  */
 #ifndef WSE_NORM_H
 #define WSE_NORM_H
@@ -40,6 +40,20 @@ enum {
 	N_DGAIN = 12,
 	N_DBIAS
 };
+
+/* of this core's h features, how many are behind the width: the last ones, padding */
+#ifdef KERNELS_FULL
+static __attribute__((noinline)) uint32_t norm_pad(uint32_t h, uint32_t width)
+{
+	uint32_t end = (wse_col() + 1) * h;
+
+	if (!width || end <= width)
+		return 0;
+	return end - width < h ? end - width : h;
+}
+#else
+#define norm_pad(h, width)	((void)(h), (void)(width), 0u)
+#endif
 
 /* accumulators base ... base + n - 1 are 0 */
 static inline void acc_zero(uint32_t base, uint32_t n)
@@ -114,7 +128,7 @@ static inline void norm_xhat(uint32_t mean)
 /* sum of centred squares over this core's features: accumulators 0 ... t-1 */
 static inline void norm_squares(const struct wse_norm_args *a)
 {
-	uint32_t t = a->t, h = a->h, x = a->x, shaped = 0, n;
+	uint32_t t = a->t, h = a->h - norm_pad(a->h, a->width), x = a->x, shaped = 0, n;
 	uint32_t chunk = (norm_holds(t) ? HELD_MEAN : WSE_NACC) / t - 1;
 
 	if (NORM_HAS(a->mean))
@@ -276,6 +290,7 @@ static inline void norm_back_dx(const struct wse_norm_back_args *a)
 	uint32_t t = a->t, h = a->h, x = a->x, dy = a->dy, dres = a->dres, dres16 = a->dres16, n;
 	uint32_t slope = a->work + (NORM_HAS(a->mean) ? 4 * t : 0);
 	uint32_t half = norm_holds(t) ? HELD_MG / 2 : WSE_NACC / 2, chunk = half / t, shaped = 0;
+	uint32_t pad = norm_pad(h, a->width);
 
 	/* the factor of x - mean */
 	wse_dsr_mem(N_ONE, slope, WSE_DT_FP32, t, 4);
@@ -285,7 +300,8 @@ static inline void norm_back_dx(const struct wse_norm_back_args *a)
 	norm_hold(HELD_SLOPE, slope, t);
 	norm_hold(HELD_MG, a->work, t);
 	for (; h; h -= n, x += 2 * n * t, dy += 4 * n * t, dres += 4 * n * t, dres16 += 2 * n * t) {
-		n = h < chunk ? h : chunk;
+		n = h > pad ? h - pad : h; /* a chunk has features or padding */
+		n = n < chunk ? n : chunk;
 		if (n != shaped) {
 			norm_chunk(x, a->mean, a->rstd, t, n);
 			norm_row(N_ONE, HELD_SLOPE, slope, t, n);
@@ -313,6 +329,8 @@ static inline void norm_back_dx(const struct wse_norm_back_args *a)
 		vv(VSUB, N_ACC, N_SUM, N_ACC);
 		if (a->add)
 			vv(VADD, N_ACC, N_OUT, N_ACC);
+		if (h <= pad) /* it would have the mean's part */
+			vs(VAND, N_ACC, N_ACC, 0);
 		vv(VMOV, N_OUT, N_ACC, 0);
 		vv(VMOV, N_OUT2, N_ACC, 0);
 	}

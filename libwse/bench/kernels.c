@@ -241,10 +241,10 @@ static int norm_cycles(struct bench_measure *m)
 	int ret = bench_kernels_open(&s, ROWS, COLS, BUFFER);
 	uint32_t a = s.base, b = a + 4 * N, c = b + 4 * N, vec = c + 4 * N, tok = vec + 16 * H,
 		 work = tok + 8 * T;
-	struct wse_norm_args norm = {a,	   b, vec, vec + 4 * H, tok,	   tok + 4 * T,
-				     work, T, H,   0x3c800000,	0x3727c5ac};
-	struct wse_norm_back_args back = {a,   b,	    vec,  tok, tok + 4 * T, c,		b,
-					  vec, vec + 4 * H, work, T,   H,	    0x3c800000, 1};
+	struct wse_norm_args norm = {a,	   b, vec, vec + 4 * H, tok,	    tok + 4 * T,
+				     work, T, H,   0x3c800000,	0x3727c5ac, 0};
+	struct wse_norm_back_args back = {a,	       b,    vec, tok, tok + 4 * T, c, b, vec,
+					  vec + 4 * H, work, T,	  H,   0x3c800000,  1, 0};
 	struct wse_add_args add = {a, b, c, N};
 	struct wse_loss_args loss = {.y = a,
 				     .dy = b,

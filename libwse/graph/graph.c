@@ -357,9 +357,10 @@ static int check_unit(const struct wse_graph *g, uint32_t i, uint32_t at, const 
 				"op %u (%s): unit %u: %u outputs, %u inputs and %u parts on %u "
 				"columns",
 				at, name, i, u->outs, u->ins, u->parts, g->tile.cols);
-	/* heads lie as their features do, which are all there */
+	/* heads are padded one by one */
 	if ((u->heads.heads && u->real_outs) || (u->in_heads.heads && u->real_ins))
-		return wse_fail(-EINVAL, "op %u (%s): unit %u: of heads no features are padding",
+		return wse_fail(-EINVAL,
+				"op %u (%s): unit %u: heads are padded each, not behind the last",
 				at, name, i);
 	if (u->outs / g->tile.cols > WSE_COLUMN_MAX || u->ins / g->tile.cols > WSE_COLUMN_MAX)
 		return wse_fail(-EINVAL,

@@ -29,15 +29,15 @@
 #include "num/token.h"
 
 struct wse_value {
-	const char *what;	/* for the plan: "activations", ... */
+	const char *what; /* for the plan: "activations", ... */
 	enum wse_type type;
 	enum wse_shape shape;
 	uint32_t rows;
-	uint32_t bytes;		/* of a core, a multiple of 16 */
+	uint32_t bytes; /* of a core, a multiple of 16 */
 	/* bytes while the first operation runs: its sums lie in the same place */
 	uint32_t bytes_at_start;
-	uint32_t first, last;	/* operations */
-	uint32_t sram;		/* offset */
+	uint32_t first, last; /* operations */
+	uint32_t sram;	      /* offset */
 };
 
 /*
@@ -47,9 +47,11 @@ struct wse_value {
  * of it and of every head of queries that shares it. In a column: queries by head, keys, values.
  * halves: of a head of queries or keys, feature i of the first `halves` stands before feature
  * i + halves / 2, as a pair.
+ * real: the tensor has the first so many features of each head; the others have weights of 0. 0: d
  */
 struct wse_heads {
 	uint32_t heads, kv, d, halves; /* heads 0: none */
+	uint32_t real;
 };
 
 /* columns that a head spans; heads of queries and of keys that such a group of columns has */
@@ -72,13 +74,13 @@ struct wse_unit_vec {
 	uint32_t parts;		/* as a unit's: rows / parts of each of `parts` vectors */
 	uint32_t chunks;	/* as a unit's of outputs: a chunk has its share of all parts */
 	uint32_t real;		/* as a unit's real_outs; 0: all */
-	struct wse_heads heads;	/* as a unit's */
+	struct wse_heads heads; /* as a unit's */
 };
 
 #define WSE_UNIT_VECS 16
 
 struct wse_unit {
-	uint32_t weight;	/* tensor, WSE_NO_TENSOR: vectors alone */
+	uint32_t weight; /* tensor, WSE_NO_TENSOR: vectors alone */
 	/* of the streamed matrix; outs may be padded beyond the tensor's rows */
 	uint32_t outs, ins;
 	/*
@@ -104,7 +106,8 @@ struct wse_unit {
 	/*
 	 * The matrix is wider than its tensor: of each part's outputs the first real_outs, of the
 	 * inputs the first real_ins are in the tensor; the rest has weights of 0, which have no
-	 * place there. 0: all are, but rows beyond the tensor's last one, where there are no parts
+	 * place there. 0: all are, but rows beyond the tensor's last one, where there are no parts.
+	 * Heads are padded each (struct wse_heads)
 	 */
 	uint32_t real_outs, real_ins;
 	/* chunks_out whose rows lie as in the tensor: row n is of chunk n / (outs / chunks_out) */
@@ -113,19 +116,19 @@ struct wse_unit {
 	struct wse_heads heads, in_heads;
 	uint32_t nvec;
 	struct wse_unit_vec vec[WSE_UNIT_VECS];
-	uint32_t vec_rows;	/* floats of a column */
-	double density; /* of the matrix's weights that there are; 0: all */
-	uint32_t grad_first, grad_last;	/* operations that write its gradient; UINT32_MAX: none */
+	uint32_t vec_rows;		/* floats of a column */
+	double density;			/* of the matrix's weights that there are; 0: all */
+	uint32_t grad_first, grad_last; /* operations that write its gradient; UINT32_MAX: none */
 };
 
-#define WSE_OP_INS 7
+#define WSE_OP_INS  7
 #define WSE_OP_OUTS 4
 #define WSE_OP_ARGS 6
 
 struct wse_op {
-	uint32_t kind;		/* enum wse_op_kind, ops/ops.h */
-	uint32_t unit;		/* WSE_NO_UNIT: none */
-	uint32_t program;	/* number in graph.programs: in which the kernel is */
+	uint32_t kind;	  /* enum wse_op_kind, ops/ops.h */
+	uint32_t unit;	  /* WSE_NO_UNIT: none */
+	uint32_t program; /* number in graph.programs: in which the kernel is */
 	/* values, WSE_NO_VALUE where there is none */
 	uint32_t in[WSE_OP_INS], out[WSE_OP_OUTS];
 	uint32_t arg[WSE_OP_ARGS];
@@ -133,11 +136,11 @@ struct wse_op {
 
 /* a value that leaves the cores in the forward pass and comes back as another one later */
 struct wse_spill {
-	const char *what;	/* for the plan */
+	const char *what; /* for the plan */
 	uint32_t value;
 };
 
-#define WSE_GRAPH_IO 8
+#define WSE_GRAPH_IO	   8
 #define WSE_GRAPH_PROGRAMS 4
 
 /*
@@ -152,14 +155,14 @@ struct wse_graph_program {
 /* what goes in and out with each micro-batch, by number: a job has a span for each */
 struct wse_io {
 	const char *name;
-	size_t bytes;	/* of a micro-batch */
+	size_t bytes; /* of a micro-batch */
 };
 
 struct wse_graph {
 	struct wse_tile tile;
-	uint32_t t;		/* tokens of a core */
-	uint32_t seq;		/* tokens of a sequence; 1: tokens do not know of each other */
-	uint32_t nfeat;		/* features of a block of the streams: 1, 2 or 4; nfeat * t <= 64 */
+	uint32_t t;	/* tokens of a core */
+	uint32_t seq;	/* tokens of a sequence; 1: tokens do not know of each other */
+	uint32_t nfeat; /* features of a block of the streams: 1, 2 or 4; nfeat * t <= 64 */
 	struct wse_graph_program programs[WSE_GRAPH_PROGRAMS];
 	uint32_t nprograms;
 	struct wse_value *values;
@@ -174,7 +177,7 @@ struct wse_graph {
 	/* graphs of one model with another order of sums have another; 0 or 1: the plain one */
 	uint32_t variant;
 	uint32_t every; /* of so many blocks the first one's input is kept, for the plan; 0: all */
-	uint32_t nforward;	/* operations up to here are the forward pass, the loss included */
+	uint32_t nforward; /* operations up to here are the forward pass, the loss included */
 	/* no others are there: units have no gradient and no transposed image */
 	uint32_t forward;
 	struct wse_io in[WSE_GRAPH_IO], out[WSE_GRAPH_IO];
@@ -186,13 +189,13 @@ struct wse_graph {
 	 * micro-batch's scale, 0 for tokens that do not count; WSE_NO_VALUE: there are none
 	 */
 	uint32_t scale_in, scales;
-	uint32_t logits;	/* number of the output with the logits, for text */
-	uint32_t classes;	/* that exist; the rest of the vocabulary is padding */
+	uint32_t logits;  /* number of the output with the logits, for text */
+	uint32_t classes; /* that exist; the rest of the vocabulary is padding */
 	/* classes of a column (and chunk, where logits come in chunks), padding included */
 	uint32_t vocab_rows;
-	uint32_t base;		/* first SRAM offset of the values */
-	uint32_t total;		/* bytes of a core, everything included */
-	int failed;		/* -ENOMEM while building: wse_graph_finish() says so */
+	uint32_t base;	/* first SRAM offset of the values */
+	uint32_t total; /* bytes of a core, everything included */
+	int failed;	/* -ENOMEM while building: wse_graph_finish() says so */
 };
 
 /* of a core: as many as a core has sums in its accumulators for a feature of a block */
@@ -296,9 +299,11 @@ size_t wse_unit_matrix_floats(const struct wse_unit *u, const struct wse_tensor 
 /* elements of a row of the tensor */
 static inline uint32_t wse_unit_tensor_ins(const struct wse_unit *u)
 {
+	if (u->in_heads.real)
+		return u->in_heads.heads * u->in_heads.real;
 	return u->real_ins ? u->real_ins : u->ins;
 }
-/* pieces of a row of the matrix; 0: a piece has whole rows */
+/* pieces of a row of the matrix, row by row; 0: a piece has whole rows */
 size_t wse_unit_row_pieces(const struct wse_graph *g, const struct wse_unit *u);
 /* the number of the piece that has element `from` of the tensor */
 size_t wse_unit_piece_of(const struct wse_graph *g, const struct wse_unit *u, uint32_t which,

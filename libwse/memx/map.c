@@ -108,7 +108,7 @@ void wse_map_ahead(const struct wse_map *m, uint32_t first, uint32_t end)
 int wse_map_is_plain(const struct wse_unit *u)
 {
 	return u->parts == 1 && (u->chunks_out <= 1 || u->in_order) && u->chunks_in <= 1 &&
-	       !u->heads.heads && !u->in_heads.heads && !u->real_ins;
+	       !u->heads.heads && !u->in_heads.heads;
 }
 
 /* the piece of the state that float `at` of a unit's buffer, or of a tensor in none, lies in */
@@ -205,6 +205,17 @@ int wse_map_copy(struct wse_map *m, enum wse_memx_array which, uint32_t tensor, 
 
 /* ---- in the order in which they are kept ---- */
 
+/* row `row` of an image whose rows come in `per` pieces, as one of the tensor's */
+static struct wse_piece row_of(const struct wse_map *m, const struct wse_unit *u,
+			       const struct wse_tensor *t, size_t row, size_t per)
+{
+	size_t ins = wse_unit_tensor_ins(u);
+	struct wse_piece q = {0};
+
+	wse_unit_piece(m->g, u, 0, t, row * per, &q); /* its first elements are no padding */
+	return (struct wse_piece){q.from, row * u->ins, q.count ? ins : 0, u->ins};
+}
+
 /* rows of a matrix that lie in a piece, as runs that follow each other in the tensor, too */
 static int matrix_runs(const struct wse_map *m, const struct wse_memx_piece *p,
 		       enum wse_memx_array which, wse_map_run fn, void *ctx)
@@ -213,17 +224,20 @@ static int matrix_runs(const struct wse_map *m, const struct wse_memx_piece *p,
 	const struct wse_tensor *t = &m->tab->t[u->weight];
 	size_t per = wse_unit_row_pieces(m->g, u), end = p->at + p->count - p->vec, at = p->at, n;
 	size_t from = 0, count = 0, ins = wse_unit_tensor_ins(u);
+	int in_order = !u->heads.heads && u->parts == 1 && (u->chunks_out <= 1 || u->in_order);
 	struct wse_piece q = {0, 0, u->ins, u->ins};
 	int ret = 0;
 
 	if (!per && !wse_unit_piece(m->g, u, 0, t, 0, &q))
 		return -EINVAL;
 	for (size_t next, real; at < end && !ret; at += n) {
-		if (per) { /* inputs in another order: rows lie as they are */
+		if (per && in_order) { /* inputs in another order: rows lie as they are */
 			q = (struct wse_piece){at / u->ins * ins, at, (end - at) / u->ins * ins,
 					       end - at};
 			if (q.from >= t->count)
 				break;
+		} else if (per) {
+			q = row_of(m, u, t, at / u->ins, per);
 		} else if (!wse_unit_piece(m->g, u, 0, t, at / q.room, &q)) {
 			break; /* rows beyond the tensor */
 		}
@@ -290,7 +304,7 @@ static void init_tensor(const struct wse_map *m, uint64_t seed, uint32_t tensor,
 		if (a >= b)
 			continue;
 		if (rows && i % per == 0)
-			wse_tensor_init_part(m->tab, seed, tensor, i / per * ins, ins, row);
+			wse_tensor_init_part(m->tab, seed, tensor, q.from, ins, row);
 		if (rows)
 			memcpy(p + (a - piece->at), row + q.from % ins, (b - a) * sizeof(*p));
 		else

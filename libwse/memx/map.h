@@ -16,13 +16,13 @@ struct wse_home {
 struct wse_map {
 	const struct wse_graph *g;
 	const struct wse_tensor_table *tab;
-	struct wse_home *home;	      /* [tab.n] */
-	uint32_t *alone;	      /* [tab.n]: the first piece of a tensor that is in no unit */
+	struct wse_home *home; /* [tab.n] */
+	uint32_t *alone;       /* [tab.n]: the first piece of a tensor that is in no unit */
 	struct wse_memx_pieces pieces;
-	uint32_t rank, ranks;	      /* of a run: a rank keeps its part of the pieces */
-	struct wse_memx_pieces kept;  /* which */
-	uint32_t *slot;		      /* [pieces.n + 1]: their number in `kept` */
-	struct wse_store *store;      /* of what is kept; the caller's */
+	uint32_t rank, ranks;	     /* of a run: a rank keeps its part of the pieces */
+	struct wse_memx_pieces kept; /* which */
+	uint32_t *slot;		     /* [pieces.n + 1]: their number in `kept` */
+	struct wse_store *store;     /* of what is kept; the caller's */
 	/* the piece that was copied last: it stays, as what is copied next is often in it, too */
 	struct {
 		uint32_t piece; /* UINT32_MAX: there is none */
@@ -79,7 +79,7 @@ int wse_map_init(struct wse_map *m, uint64_t seed, uint32_t end);
 /* of one, w [count], and 0 where there is no tensor. -ENOMEM */
 int wse_map_init_piece(const struct wse_map *m, uint64_t seed, uint32_t piece, float *w);
 
-/* is a unit's matrix in its image what it is in its tensor, row by row? */
+/* does a unit's matrix lie in its image as in its tensor, row by row? Rows may have padding */
 int wse_map_is_plain(const struct wse_unit *u);
 
 #endif

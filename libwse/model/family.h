@@ -30,7 +30,7 @@ struct wse_input {
 
 /* where the host's part of a micro-batch's gradient of a tensor goes */
 struct wse_leaf {
-	float *grad;	       /* added to: its unit's gradient, in the tensor's own order */
+	float *grad;	       /* added to: its unit's gradient, rows in the tensor's own order */
 	struct wse_rows *rows; /* grad NULL, the tensor is in no unit: filled in */
 };
 
@@ -104,22 +104,21 @@ struct wse_model_family {
 	/* multiply-adds of the forward pass for one token; a training step does 3 x as many */
 	uint64_t (*macs)(const struct wse_model *m);
 	uint32_t modes;
-	uint32_t last;	/* 0: none */
+	uint32_t last; /* 0: none */
 	/* so many of them, from `last` on, have the same bits: the one of the fewest cycles goes */
 	uint32_t alike;
 };
 
 struct wse_model {
 	const struct wse_model_family *family;
-	uint32_t vocab;		/* tokens are below it */
-	uint32_t window, span;	/* of a sample */
-	uint32_t mode;		/* the first that the planner tries; 0: all */
-	uint32_t forward;	/* its graphs are the forward pass alone: struct wse_graph */
-	uint32_t masked;	/* some tokens do not count: a loss has a scale a token */
+	uint32_t vocab;	       /* tokens are below it */
+	uint32_t window, span; /* of a sample */
+	uint32_t mode;	       /* the first that the planner tries; 0: all */
+	uint32_t forward;      /* its graphs are the forward pass alone: struct wse_graph */
+	uint32_t masked;       /* some tokens do not count: a loss has a scale a token */
 	/* logits are the output layer's sums times this, which their gradient takes, too; 0: 1 */
 	float logits_scale;
-	_Alignas(8) unsigned char family_data[256];	/* the family's own struct */
+	_Alignas(8) unsigned char family_data[256]; /* the family's own struct */
 };
-
 
 #endif

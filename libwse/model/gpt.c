@@ -183,8 +183,8 @@ static struct alone norm_unit(const struct build *b, uint32_t gain, uint32_t bia
 	uint32_t unit = wse_graph_unit(b->g, WSE_NO_TENSOR, 0, 0, 1);
 
 	return (struct alone){.unit = unit,
-			      .gain = wse_graph_vec(b->g, unit, gain, b->m->hidden, 1),
-			      .bias = place_vec(b->g, unit, bias, b->m->hidden, 1)};
+			      .gain = wse_gpt_hidden_vec(b, unit, gain),
+			      .bias = wse_gpt_hidden_vec(b, unit, bias)};
 }
 
 static uint32_t norm_alone(const struct build *b, struct alone *n, uint32_t x)
@@ -198,7 +198,7 @@ static uint32_t norm_alone(const struct build *b, struct alone *n, uint32_t x)
 /* the embeddings' sum */
 static uint32_t embeddings(const struct build *b)
 {
-	uint32_t rows = b->m->hidden / b->cols, x, d;
+	uint32_t rows = b->hidden / b->cols, x, d;
 
 	x = wse_op_in(b->g, "inputs", IN_TOKENS, WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows);
 	if (b->m->learned) {
@@ -259,10 +259,11 @@ static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile,
 	struct build b = {.g = g,
 			  .m = m,
 			  .cols = tile->cols,
+			  .hidden = wse_gpt_wide_hidden(m, tile->cols),
 			  .head_vec = WSE_NO_VALUE,
 			  .head = wse_gpt_head_of(m->vocab, tile->cols, t)};
 	size_t tokens = (size_t)t * tile->rows;
-	uint32_t h = m->hidden, vocab, x, target, dy, d, dres = WSE_NO_VALUE;
+	uint32_t h = b.hidden, vocab, x, target, dy, d, dres = WSE_NO_VALUE;
 	struct alone embed = {0}, final;
 	struct wse_gpt_tensors all;
 	struct block *blocks;
@@ -313,6 +314,7 @@ static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile,
 	b.head_unit = wse_graph_unit(g, all.head_w, vocab, h, 1);
 	if (b.head.chunks > 1)
 		wse_graph_chunks_in_order(g, b.head_unit, b.head.chunks);
+	wse_graph_pad(g, b.head_unit, vocab, m->hidden);
 	b.head_bias = place_vec(g, b.head_unit, all.head_b, vocab, b.head.chunks);
 	g->target = wse_graph_in(g, "targets", tokens * 2 * wse_token_places(m->vocab));
 	wse_graph_in(g, "rows of the embedding", h * tokens * 2);

@@ -4,7 +4,8 @@
  * half of a block, causal attention, a feed-forward layer, residuals, an output layer that may
  * share the embedding's weights. A vocabulary whose logits do not fit a core comes in chunks,
  * twice: for the loss, and again for the gradient. A filter that is no multiple of 4 x columns is
- * one on the wafer, the last features of which have weights of 0. The members from `norm` on say
+ * one on the wafer, the last features of which have weights of 0; so are heads whose features are
+ * no multiple of 4, and hidden beside them (gpt_sizes.h). The members from `norm` on say
  * in what GPT-J, GPT-NeoX and LLaMA differ from that.
  */
 #ifndef WSE_MODEL_GPT_H
@@ -50,19 +51,19 @@ enum wse_gpt_rate {
 };
 
 struct wse_gpt {
-	uint32_t vocab;		/* tokens; embedding rows */
-	uint32_t positions;	/* rows of the position table; a sequence is not longer */
-	uint32_t seq;		/* tokens of a sequence in training */
+	uint32_t vocab;	    /* tokens; embedding rows */
+	uint32_t positions; /* rows of the position table; a sequence is not longer */
+	uint32_t seq;	    /* tokens of a sequence in training */
 	uint32_t hidden, layers, heads, filter;
 	enum wse_activation act;
-	uint32_t tied;		/* output layer = embedding */
-	float eps;		/* of the norms */
+	uint32_t tied; /* output layer = embedding */
+	float eps;     /* of the norms */
 	/*
 	 * Initial weights: of the layers; of the embeddings, dev 0: as of the layers; of what adds
 	 * to the residual, dev 0: as of the layers, but smaller. An output layer of its own has
 	 * `dev`, and is not bounded.
 	 */
-	float dev;		/* standard deviation, where initial.dev is 0 */
+	float dev; /* standard deviation, where initial.dev is 0 */
 	struct wse_initial initial, embed, residual;
 	/* the FFN's, where they are others: its first layer, its second */
 	struct wse_initial ffn, ffn_residual;
@@ -78,10 +79,10 @@ struct wse_gpt {
 	float rotary_scale; /* positions are divided by it; 0: 1 */
 	/* LLaMA 3's scaling of slow pairs alone: struct wse_rotary; original 0: all alike */
 	float rotary_low, rotary_high, rotary_original;
-	uint32_t learned;   /* a table of positions */
-	uint32_t alibi;	    /* positions by slopes, which no rotary ones are beside */
+	uint32_t learned;    /* a table of positions */
+	uint32_t alibi;	     /* positions by slopes, which no rotary ones are beside */
 	uint32_t embed_norm; /* a norm between the embeddings' sum and the first block (BLOOM) */
-	uint32_t gated;	    /* SwiGLU: act(gate) x up */
+	uint32_t gated;	     /* SwiGLU: act(gate) x up */
 	uint32_t no_qkv_bias, no_proj_bias, no_ffn_bias, head_bias;
 	/*
 	 * Maximal update parametrization (muP), each 0 where it is not: the embeddings' sum, scores

@@ -26,7 +26,17 @@ struct wse_norm_op wse_gpt_norm_of(const struct build *b, uint32_t x, uint32_t v
 				    .gain = gain,
 				    .bias = bias,
 				    .eps = b->m->eps,
-				    .rms = b->m->norm == WSE_GPT_NORM_RMS};
+				    .rms = b->m->norm == WSE_GPT_NORM_RMS,
+				    .width = b->m->hidden};
+}
+
+uint32_t wse_gpt_hidden_vec(const struct build *b, uint32_t unit, uint32_t tensor)
+{
+	uint32_t at = place_vec(b->g, unit, tensor, b->hidden, 1);
+
+	if (at != WSE_NO_BIAS)
+		wse_graph_vec_chunks(b->g, unit, 1, b->m->hidden);
+	return at;
 }
 
 uint32_t wse_gpt_linear(const struct build *b, uint32_t unit, uint32_t x, uint32_t vec,
@@ -65,57 +75,62 @@ uint32_t wse_gpt_linear_back(const struct build *b, uint32_t unit, uint32_t dy, 
 }
 
 /* heads of queries and of keys as they lie on the columns */
-static struct wse_heads heads_of(const struct wse_gpt *m)
+static struct wse_heads heads_of(const struct wse_gpt *m, uint32_t cols)
 {
+	uint32_t d = wse_gpt_head_dim(m), wide = wse_gpt_wide_head(m, cols);
+
 	return (struct wse_heads){.heads = m->heads,
 				  .kv = m->kv_heads ? m->kv_heads : m->heads,
-				  .d = wse_gpt_head_dim(m),
-				  .halves = m->rotary_halves ? m->rotary : 0};
+				  .d = wide,
+				  .halves = m->rotary_halves ? m->rotary : 0,
+				  .real = d < wide ? d : 0};
 }
 
 /* queries, keys and values of as many heads, features in their order: three equal parts */
 static int in_parts(const struct wse_heads *h)
 {
-	return h->heads == h->kv && !h->halves;
+	return h->heads == h->kv && !h->halves && !h->real;
 }
 
 void wse_gpt_add_units(const struct build *b, struct block *k, uint32_t layer)
 {
 	struct wse_graph *g = b->g;
-	uint32_t h = b->m->hidden, f = wse_gpt_filter(b->m, b->cols),
+	uint32_t h = b->hidden, f = wse_gpt_filter(b->m, b->cols),
 		 v = wse_graph_unit(g, WSE_NO_TENSOR, 0, 0, 1);
-	uint32_t halves = b->m->gated ? 2 : 1, inner = wse_gpt_inner(b->m);
-	uint32_t qkv = inner + 2 * wse_gpt_kv_width(b->m);
-	struct wse_heads heads = heads_of(b->m);
+	struct wse_heads heads = heads_of(b->m, b->cols);
+	uint32_t halves = b->m->gated ? 2 : 1, inner = heads.heads * heads.d;
+	uint32_t qkv = inner + 2 * heads.kv * heads.d;
 	struct wse_gpt_block_tensors t;
 
 	wse_gpt_block_tensors_of(b->m, layer, &t);
 	k->layer = layer;
 	k->vec_unit = v;
-	k->at.ln1_g = place_vec(g, v, t.ln1_g, h, 1);
-	k->at.ln1_b = place_vec(g, v, t.ln1_b, h, 1);
+	k->at.ln1_g = wse_gpt_hidden_vec(b, v, t.ln1_g);
+	k->at.ln1_b = wse_gpt_hidden_vec(b, v, t.ln1_b);
 	k->at.qkv = t.qkv_b == WSE_NO_TENSOR || in_parts(&heads)
 			    ? place_vec(g, v, t.qkv_b, qkv, 3)
 			    : wse_graph_vec_heads(g, v, t.qkv_b, &heads);
-	k->at.proj = place_vec(g, v, t.proj_b, h, 1);
-	k->at.ln2_g = place_vec(g, v, t.ln2_g, h, 1);
-	k->at.ln2_b = place_vec(g, v, t.ln2_b, h, 1);
+	k->at.proj = wse_gpt_hidden_vec(b, v, t.proj_b);
+	k->at.ln2_g = wse_gpt_hidden_vec(b, v, t.ln2_g);
+	k->at.ln2_b = wse_gpt_hidden_vec(b, v, t.ln2_b);
 	k->at.fc = place_vec(g, v, t.fc_b, halves * f, halves);
 	if (k->at.fc != WSE_NO_BIAS)
 		wse_graph_vec_chunks(g, v, halves > 1 ? b->chunks : 1, b->m->filter);
-	k->at.fc2 = place_vec(g, v, t.fc2_b, h, 1);
+	k->at.fc2 = wse_gpt_hidden_vec(b, v, t.fc2_b);
 	k->qkv_unit = wse_graph_unit(g, t.qkv_w, qkv, h, in_parts(&heads) ? 3 : 1);
 	k->proj_unit = wse_graph_unit(g, t.proj_w, h, inner, 1);
 	k->fc_unit = wse_graph_unit(g, t.fc_w, halves * f, h, halves);
 	k->fc2_unit = wse_graph_unit(g, t.fc2_w, h, f, 1);
 	if (!in_parts(&heads))
 		wse_graph_heads(g, k->qkv_unit, &heads, 0);
-	if (heads.kv < b->cols && heads.heads > heads.kv)
+	if ((heads.kv < b->cols && heads.heads > heads.kv) || heads.real)
 		wse_graph_heads(g, k->proj_unit, &heads, 1);
 	wse_graph_chunks(g, k->fc_unit, b->chunks, 1);
 	wse_graph_chunks(g, k->fc2_unit, 1, b->chunks);
-	wse_graph_pad(g, k->fc_unit, b->m->filter, h);
-	wse_graph_pad(g, k->fc2_unit, h, b->m->filter);
+	wse_graph_pad(g, k->qkv_unit, qkv, b->m->hidden);
+	wse_graph_pad(g, k->proj_unit, b->m->hidden, inner);
+	wse_graph_pad(g, k->fc_unit, b->m->filter, b->m->hidden);
+	wse_graph_pad(g, k->fc2_unit, b->m->hidden, b->m->filter);
 }
 
 static void norm_again(const struct build *b, struct wse_norm_op *n, uint32_t vec)
@@ -126,7 +141,7 @@ static void norm_again(const struct build *b, struct wse_norm_op *n, uint32_t ve
 
 static void rotate(const struct build *b, const struct block *k, int back)
 {
-	struct wse_heads h = heads_of(b->m);
+	struct wse_heads h = heads_of(b->m, b->cols);
 	uint32_t group = wse_heads_group(&h, b->cols);
 
 	if (!b->m->rotary)
@@ -142,10 +157,11 @@ static void rotate(const struct build *b, const struct block *k, int back)
 					  .back = back});
 }
 
-/* of queries, by which keys are multiplied then */
-static float score_scale(const struct build *b, uint32_t d)
+/* of queries, by which keys are multiplied then: of a head's own features */
+static float score_scale(const struct build *b)
 {
-	return b->m->score_scale != 0.0f ? b->m->score_scale : 1.0f / wse_sqrtf((float)d);
+	return b->m->score_scale != 0.0f ? b->m->score_scale
+					 : 1.0f / wse_sqrtf((float)wse_gpt_head_dim(b->m));
 }
 
 /* the table of what attention drops, for this phase */
@@ -204,7 +220,7 @@ static uint32_t drop_back(const struct build *b, const struct block *k, uint32_t
 /* x -> o: norm, q, k and v, attention */
 static void attention(const struct build *b, struct block *k, uint32_t vec)
 {
-	struct wse_heads h = heads_of(b->m);
+	struct wse_heads h = heads_of(b->m, b->cols);
 	uint32_t group = wse_heads_group(&h, b->cols);
 
 	k->ln1 = wse_gpt_norm_of(b, k->x, vec, k->at.ln1_g, k->at.ln1_b);
@@ -214,7 +230,7 @@ static void attention(const struct build *b, struct block *k, uint32_t vec)
 				       .heads = wse_heads_of(h.heads, group, b->cols),
 				       .group = group,
 				       .kv = wse_heads_of(h.kv, group, b->cols),
-				       .scale = b->m->score_scale,
+				       .scale = h.real ? score_scale(b) : b->m->score_scale,
 				       .slopes = b->m->alibi ? b->slopes + 1 : 0};
 	k->attn.qkv = wse_op_linear(b->g,
 				    &(struct wse_linear_op){.program = b->program,
@@ -224,8 +240,8 @@ static void attention(const struct build *b, struct block *k, uint32_t vec)
 							    .bias = k->at.qkv,
 							    .post = WSE_POST_BF16,
 							    .aux = WSE_NO_VALUE,
-							    .scale = score_scale(b, h.d),
-							    .nscale = wse_gpt_inner(b->m) / b->cols,
+							    .scale = score_scale(b),
+							    .nscale = h.heads * h.d / b->cols,
 							    .what = "activations"},
 				    NULL);
 	rotate(b, k, 0);

@@ -22,7 +22,7 @@ enum phase { FORWARD, LOSS, BACKWARD };
 struct build {
 	struct wse_graph *g;
 	const struct wse_gpt *m;
-	uint32_t cols;
+	uint32_t cols, hidden;	       /* hidden: with its padding */
 	uint32_t programs[3], program; /* by phase; the one of the operations that are added */
 	enum keep keep;
 	/* inputs of blocks 0, every, ... are kept, and of those behind the last such; 0: of all */
@@ -81,14 +81,16 @@ static inline uint32_t place_vec(struct wse_graph *g, uint32_t unit, uint32_t te
 	return tensor == WSE_NO_TENSOR ? WSE_NO_BIAS : wse_graph_vec(g, unit, tensor, width, parts);
 }
 
+/* place_vec() of a vector over hidden_size */
+uint32_t wse_gpt_hidden_vec(const struct build *b, uint32_t unit, uint32_t tensor);
 struct wse_norm_op wse_gpt_norm_of(const struct build *b, uint32_t x, uint32_t vec, uint32_t gain,
-			   uint32_t bias);
+				   uint32_t bias);
 uint32_t wse_gpt_linear(const struct build *b, uint32_t unit, uint32_t x, uint32_t vec,
 			uint32_t bias, enum wse_post post, uint32_t aux, const char *what,
 			uint32_t *out2);
 /* to the data, through a unit's transposed image */
 uint32_t wse_gpt_linear_back(const struct build *b, uint32_t unit, uint32_t dy, enum wse_post post,
-		     uint32_t aux);
+			     uint32_t aux);
 
 void wse_gpt_add_units(const struct build *b, struct block *k, uint32_t layer);
 /* the next block's input */

@@ -4,8 +4,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "model/alibi.h"
+#include "model/gpt_sizes.h"
 #include "model/rotary.h"
 #include "num/num.h"
 #include "ops/ops.h"
@@ -30,14 +32,23 @@ static uint16_t element(const struct wse_gpt *m, const struct wse_input *in, siz
 	return m->embed_scale != 0.0f ? wse_f32_to_bf16(wse_bf16_to_f32(x) * m->embed_scale) : x;
 }
 
-/* rows [H][T] of a tensor, as bf16: row_of() of every token */
-static void gather_rows(const struct wse_gpt *m, const struct wse_input *in,
-			const uint16_t *const *samples, int positions, uint32_t t_all, uint16_t *to)
+/* elements from a row to the next where it lies: an embedding that is a unit's lies in its image */
+static size_t row_stride(const struct wse_gpt *m, const struct wse_graph *g, int positions)
 {
-	size_t h = m->hidden;
+	return positions || !m->tied ? m->hidden : wse_gpt_wide_hidden(m, g->tile.cols);
+}
 
+/* rows [H][T] of a tensor, as bf16: row_of() of every token; padding is 0 */
+static void gather_rows(const struct wse_gpt *m, const struct wse_graph *g,
+			const struct wse_input *in, const uint16_t *const *samples, int positions,
+			uint16_t *to)
+{
+	size_t h = m->hidden, t_all = wse_graph_tokens(g);
+	size_t stride = row_stride(m, g, positions), wide = wse_gpt_wide_hidden(m, g->tile.cols);
+
+	memset(to + h * t_all, 0, (wide - h) * t_all * sizeof(*to));
 	for (uint32_t t = 0; t < t_all; t++) {
-		size_t at = row_of(m, samples, positions, t) * h;
+		size_t at = row_of(m, samples, positions, t) * stride;
 
 		for (size_t j = 0; j < h; j++)
 			to[j * t_all + t] = element(m, in, at + j);
@@ -62,9 +73,9 @@ void wse_gpt_gather(const struct wse_model *model, const struct wse_graph *g,
 					  m->rotary_low, m->rotary_high, m->rotary_original};
 	uint32_t t_all = wse_graph_tokens(g);
 
-	gather_rows(m, &in[T_WTE], samples, 0, t_all, wse_span_ptr(job->in[IN_TOKENS]));
+	gather_rows(m, g, &in[T_WTE], samples, 0, wse_span_ptr(job->in[IN_TOKENS]));
 	if (m->learned)
-		gather_rows(m, &in[T_WPE], samples, 1, t_all, wse_span_ptr(job->in[IN_POSITIONS]));
+		gather_rows(m, g, &in[T_WPE], samples, 1, wse_span_ptr(job->in[IN_POSITIONS]));
 	if (m->rotary)
 		wse_rotary_table(&rotary, m->seq, t_all,
 				 wse_span_ptr(job->in[wse_gpt_in_angles(m)]));
@@ -100,7 +111,7 @@ int wse_gpt_leaf(const struct wse_model *model, const struct wse_graph *g,
 			continue;
 		}
 		for (uint32_t t = 0; t < t_all; t++) {
-			float *row = leaf[i].grad + (size_t)of[t] * h;
+			float *row = leaf[i].grad + of[t] * row_stride(m, g, i == T_WPE);
 
 			for (uint32_t j = 0; j < h; j++)
 				row[j] += dx[(size_t)j * t_all + t];

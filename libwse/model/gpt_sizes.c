@@ -196,6 +196,26 @@ static uint32_t unit_of(const struct wse_gpt *m, uint32_t cols)
 	return m->head_dim ? 4 * cols : hidden_unit(m->heads, kv_heads(m), cols);
 }
 
+/* up to a multiple; 0: that is more padding than features */
+static uint32_t padded(uint32_t n, uint32_t of)
+{
+	uint64_t wide = ((uint64_t)n + of - 1) / of * of;
+
+	return wide < 2ull * n ? (uint32_t)wide : 0;
+}
+
+uint32_t wse_gpt_wide_head(const struct wse_gpt *m, uint32_t cols)
+{
+	uint32_t d = wse_gpt_head_dim(m);
+
+	return wse_gpt_is_padded(m) ? padded(d, head_unit(kv_heads(m), cols)) : d;
+}
+
+uint32_t wse_gpt_wide_hidden(const struct wse_gpt *m, uint32_t cols)
+{
+	return wse_gpt_is_padded(m) ? padded(m->hidden, 4 * cols) : m->hidden;
+}
+
 /* the widest of its three, of queries, keys and values together where none are shared */
 static uint32_t widest_hidden(uint32_t cols)
 {
@@ -308,9 +328,20 @@ static int refuse_heads(const struct wse_gpt *m, uint32_t cols)
 	return -EINVAL;
 }
 
+/* with padding */
+static int padded_lies(const struct wse_gpt *m, uint32_t cols)
+{
+	uint64_t hidden = wse_gpt_wide_hidden(m, cols), inner = wse_gpt_wide_head(m, cols);
+
+	return hidden && inner && hidden <= widest_hidden(cols) &&
+	       inner * m->heads <= widest_hidden(cols);
+}
+
 /* attention_inner_dim: do its heads lie on the columns */
 static int inner_lies(const struct wse_gpt *m, uint32_t cols)
 {
+	if (wse_gpt_is_padded(m))
+		return padded_lies(m, cols);
 	return !m->head_dim || (m->head_dim % head_unit(kv_heads(m), cols) == 0 &&
 				wse_gpt_inner(m) <= widest_hidden(cols));
 }
@@ -415,7 +446,8 @@ int wse_gpt_sizes(const struct wse_model *model, const struct wse_tile *tile, in
 
 	if (!heads_lie(kv_heads(m), cols))
 		return say ? refuse_heads(m, cols) : -EINVAL;
-	if (m->hidden % unit_of(m, cols) || m->hidden > widest_hidden(cols))
+	if (wse_gpt_is_padded(m) ? !m->head_dim && !padded_lies(m, cols)
+				 : m->hidden % unit_of(m, cols) || m->hidden > widest_hidden(cols))
 		return say ? refuse_hidden(m, cols) : -EINVAL;
 	if (!inner_lies(m, cols))
 		return say ? refuse_inner(m, cols) : -EINVAL;

@@ -16,6 +16,18 @@ static inline uint32_t wse_gpt_filter(const struct wse_gpt *m, uint32_t cols)
 	return (m->filter + 4 * cols - 1) / (4 * cols) * (4 * cols);
 }
 
+/*
+ * A head whose features are no multiple of 4 lies on no number of columns. It is padded, then, and
+ * so is hidden_size, the last features of which are padding: both as a tile's columns have them.
+ */
+static inline int wse_gpt_is_padded(const struct wse_gpt *m)
+{
+	return wse_gpt_head_dim(m) % 4 != 0;
+}
+
+uint32_t wse_gpt_wide_head(const struct wse_gpt *m, uint32_t cols);
+uint32_t wse_gpt_wide_hidden(const struct wse_gpt *m, uint32_t cols);
+
 /* in the fewest chunks; for any t: what is wrong with it is said later */
 struct wse_gpt_head wse_gpt_head_of(uint32_t vocab, uint32_t cols, uint32_t t);
 /* classes of a column, in all chunks */

@@ -22,6 +22,7 @@ struct terms {
 	const float *mean;
 	uint32_t tokens;
 	int second;
+	uint32_t there; /* second, forward: of so many features alone */
 };
 
 /* without a mean as it is */
@@ -66,18 +67,19 @@ static float sum_over_row(const struct wse_tile *tile, uint32_t width, const str
 		uint32_t c = i % tile->cols;
 		float p = 0.0f;
 
-		for (uint32_t n = c * per; n < (c + 1) * per; n++)
+		for (uint32_t n = c * per; n < (c + 1) * per && n < a->there; n++)
 			p = add_term(a, n, t, p);
 		s = i == 1 ? p : ew_add(s, p);
 	}
 	return s;
 }
 
-void wse_norm_oracle(const struct wse_tile *tile, uint32_t width, uint32_t tokens,
+void wse_norm_oracle(const struct wse_tile *tile, uint32_t width, uint32_t there, uint32_t tokens,
 		     const uint16_t *x, const float *gain, const float *bias, float inv_width,
 		     float eps, uint16_t *out, float *mean, float *rstd)
 {
-	struct terms first = {.x = x, .tokens = tokens}, second = {NULL, x, mean, tokens, 1};
+	struct terms first = {.x = x, .tokens = tokens, .there = width},
+		     second = {NULL, x, mean, tokens, 1, there};
 	uint32_t saved = wse_ftz_enter();
 
 	for (uint32_t t = 0; t < tokens; t++) {
@@ -130,11 +132,11 @@ static void vector_gradients(const struct wse_tile *tile, uint32_t tokens, uint3
 		b->dbias[n] = dbias;
 }
 
-void wse_norm_back_oracle(const struct wse_tile *tile, uint32_t width, uint32_t tokens,
-			  const struct wse_norm_back *b)
+void wse_norm_back_oracle(const struct wse_tile *tile, uint32_t width, uint32_t there,
+			  uint32_t tokens, const struct wse_norm_back *b)
 {
-	struct terms first = {.of = b, .tokens = tokens},
-		     second = {.of = b, .tokens = tokens, .second = 1};
+	struct terms first = {.of = b, .tokens = tokens, .there = width},
+		     second = {.of = b, .tokens = tokens, .second = 1, .there = width};
 	uint32_t saved = wse_ftz_enter();
 
 	for (uint32_t t = 0; t < tokens; t++) {
@@ -151,7 +153,7 @@ void wse_norm_back_oracle(const struct wse_tile *tile, uint32_t width, uint32_t 
 			g = ew_mul(b->mean ? ew_sub(g, mg) : g, b->rstd[t]);
 			dx = ew_sub(g, ew_mul(d, slope));
 
-			b->dres[i] = b->add ? ew_add(b->dres[i], dx) : dx;
+			b->dres[i] = n >= there ? 0.0f : b->add ? ew_add(b->dres[i], dx) : dx;
 			b->dres16[i] = wse_f32_to_bf16_ftz(b->dres[i]);
 		}
 	}
@@ -162,7 +164,7 @@ void wse_norm_back_oracle(const struct wse_tile *tile, uint32_t width, uint32_t 
 
 /* ---- the operations ---- */
 
-enum { A_GAIN, A_BIAS, A_EPS };
+enum { A_GAIN, A_BIAS, A_EPS, A_WIDTH };
 enum { IN_X, IN_VEC, IN_MEAN, IN_RSTD, IN_DY, IN_DRES };
 enum { OUT_Y, OUT_MEAN, OUT_RSTD, OUT_WORK };
 enum { OUT_DRES, OUT_DRES16, OUT_VEC, OUT_BACK_WORK };
@@ -172,9 +174,21 @@ static uint32_t rows_of(const struct wse_graph *g, uint32_t value)
 	return value < g->nvalues ? g->values[value].rows : 0;
 }
 
-static uint32_t inv_width(const struct wse_graph *g, uint32_t rows)
+/* features that are there; the kernel's word for it has 0 for all */
+static uint32_t width_of(const struct wse_graph *g, const struct wse_op *op)
 {
-	return wse_f2u(1.0f / (float)(rows * g->tile.cols));
+	return op->arg[A_WIDTH] ? op->arg[A_WIDTH] : rows_of(g, op->in[IN_X]) * g->tile.cols;
+}
+
+static uint32_t inv_width(const struct wse_graph *g, const struct wse_op *op)
+{
+	return wse_f2u(1.0f / (float)width_of(g, op));
+}
+
+/* a width that is all of the columns' is none */
+static uint32_t padded(const struct wse_graph *g, const struct wse_norm_op *n)
+{
+	return n->width == rows_of(g, n->x) * g->tile.cols ? 0 : n->width;
 }
 
 uint32_t wse_op_norm(struct wse_graph *g, struct wse_norm_op *n, const char *what)
@@ -196,6 +210,7 @@ uint32_t wse_op_norm(struct wse_graph *g, struct wse_norm_op *n, const char *wha
 	op->arg[A_GAIN] = n->gain;
 	op->arg[A_BIAS] = n->bias;
 	op->arg[A_EPS] = wse_f2u(n->eps);
+	op->arg[A_WIDTH] = padded(g, n);
 	return y;
 }
 
@@ -222,6 +237,7 @@ uint32_t wse_op_norm_back(struct wse_graph *g, const struct wse_norm_op *n, uint
 		wse_graph_value(g, "work", WSE_TYPE_BYTE, WSE_SHAPE_WORK, wse_norm_work(g->t));
 	op->arg[A_GAIN] = n->gain;
 	op->arg[A_BIAS] = n->bias;
+	op->arg[A_WIDTH] = padded(g, n);
 	return dres16;
 }
 
@@ -235,7 +251,8 @@ static enum wse_op_full norm_full(const struct wse_op *op)
 {
 	uint32_t back = op->kind == WSE_OP_NORM_BACK;
 
-	return !has_bias(op) || (back ? op->in[IN_MEAN] : op->out[OUT_MEAN]) == WSE_NO_VALUE;
+	return !has_bias(op) || op->arg[A_WIDTH] ||
+	       (back ? op->in[IN_MEAN] : op->out[OUT_MEAN]) == WSE_NO_VALUE;
 }
 
 static int check_common(const struct wse_graph *g, const struct wse_op *op, uint32_t mean,
@@ -246,6 +263,9 @@ static int check_common(const struct wse_graph *g, const struct wse_op *op, uint
 	int ret = wse_check_value(g, op->in[IN_X], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows,
 				  "the input");
 
+	if (!ret && op->arg[A_WIDTH] > rows * g->tile.cols)
+		ret = wse_fail(-EINVAL, "a width of %u is more than %u features on %u columns",
+			       op->arg[A_WIDTH], rows, g->tile.cols);
 	if (!ret && mean != WSE_NO_VALUE)
 		ret = wse_check_value(g, mean, WSE_TYPE_F32, WSE_SHAPE_SHARED, 1, "the mean");
 	ret = ret ? ret
@@ -298,8 +318,9 @@ static void norm_emit(struct wse_emit *e, const struct wse_op *op)
 		.work = wse_emit_addr(e, op->out[OUT_WORK]),
 		.t = e->g->t,
 		.h = rows,
-		.inv_width = inv_width(e->g, rows),
+		.inv_width = inv_width(e->g, op),
 		.eps = op->arg[A_EPS],
+		.width = op->arg[A_WIDTH],
 	};
 
 	wse_emit_kernel(e, op, a);
@@ -321,8 +342,9 @@ static void norm_back_emit(struct wse_emit *e, const struct wse_op *op)
 		.work = wse_emit_addr(e, op->out[OUT_BACK_WORK]),
 		.t = e->g->t,
 		.h = rows,
-		.inv_width = inv_width(e->g, rows),
+		.inv_width = inv_width(e->g, op),
 		.add = op->in[IN_DRES] != WSE_NO_VALUE,
+		.width = op->arg[A_WIDTH],
 	};
 
 	wse_emit_kernel(e, op, a);
@@ -350,10 +372,11 @@ static int norm_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 		if (has_bias(op))
 			vec[width + n] = *vec_at(o, op->in[IN_VEC], op->arg[A_BIAS], rows, n);
 	}
-	wse_norm_oracle(&tile, width, wse_graph_tokens(o->g), wse_oracle_mem(o, op->in[IN_X]), vec,
-			has_bias(op) ? vec + width : NULL, wse_u2f(inv_width(o->g, rows)),
-			wse_u2f(op->arg[A_EPS]), wse_oracle_mem(o, op->out[OUT_Y]),
-			wse_oracle_mem(o, op->out[OUT_MEAN]), wse_oracle_mem(o, op->out[OUT_RSTD]));
+	wse_norm_oracle(&tile, width, width_of(o->g, op), wse_graph_tokens(o->g),
+			wse_oracle_mem(o, op->in[IN_X]), vec, has_bias(op) ? vec + width : NULL,
+			wse_u2f(inv_width(o->g, op)), wse_u2f(op->arg[A_EPS]),
+			wse_oracle_mem(o, op->out[OUT_Y]), wse_oracle_mem(o, op->out[OUT_MEAN]),
+			wse_oracle_mem(o, op->out[OUT_RSTD]));
 	free(vec);
 	return 0;
 }
@@ -369,7 +392,7 @@ static int norm_back_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 		.gain = vec,
 		.mean = wse_oracle_mem(o, op->in[IN_MEAN]),
 		.rstd = wse_oracle_mem(o, op->in[IN_RSTD]),
-		.inv_width = wse_u2f(inv_width(o->g, rows)),
+		.inv_width = wse_u2f(inv_width(o->g, op)),
 		.add = op->in[IN_DRES] != WSE_NO_VALUE,
 		.dres = wse_oracle_mem(o, op->out[OUT_DRES]),
 		.dres16 = wse_oracle_mem(o, op->out[OUT_DRES16]),
@@ -381,7 +404,7 @@ static int norm_back_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 		return -ENOMEM;
 	for (uint32_t n = 0; n < width; n++)
 		vec[n] = *vec_at(o, op->in[IN_VEC], op->arg[A_GAIN], rows, n);
-	wse_norm_back_oracle(&tile, width, wse_graph_tokens(o->g), &b);
+	wse_norm_back_oracle(&tile, width, width_of(o->g, op), wse_graph_tokens(o->g), &b);
 	for (uint32_t n = 0; n < width; n++) {
 		*vec_at(o, op->in[IN_VEC], op->arg[A_GAIN], rows, n) = vec[width + n];
 		if (has_bias(op))

@@ -21,6 +21,9 @@
  *
  * RMS norm has no mean: x stands for x - mean, and dx = (g * rstd) - (x * c). Without a bias
  * nothing is added.
+ *
+ * Of the width only the first `there` features may be there: inv is 1 / there, the others are not
+ * among the squares d * d, and their dres and dres16 are 0. Their x, dy, gain and bias are 0.
  */
 #ifndef WSE_OPS_NORM_H
 #define WSE_OPS_NORM_H
@@ -33,7 +36,7 @@
  * x: bf16 [width][tokens]; gain, bias: [width]; out: bf16 [width][tokens]; mean, rstd: [tokens].
  * bias NULL: none; mean NULL: RMS norm
  */
-void wse_norm_oracle(const struct wse_tile *tile, uint32_t width, uint32_t tokens,
+void wse_norm_oracle(const struct wse_tile *tile, uint32_t width, uint32_t there, uint32_t tokens,
 		     const uint16_t *x, const float *gain, const float *bias, float inv_width,
 		     float eps, uint16_t *out, float *mean, float *rstd);
 
@@ -44,12 +47,12 @@ struct wse_norm_back {
 	const float *mean, *rstd; /* [tokens]; mean NULL: RMS norm */
 	float inv_width;
 	int add;
-	float *dres;	   /* [width][tokens] */
-	uint16_t *dres16;  /* bf16 [width][tokens] */
+	float *dres;	      /* [width][tokens] */
+	uint16_t *dres16;     /* bf16 [width][tokens] */
 	float *dgain, *dbias; /* [width], not gain; dbias NULL: none */
 };
 
-void wse_norm_back_oracle(const struct wse_tile *tile, uint32_t width, uint32_t tokens,
-			  const struct wse_norm_back *b);
+void wse_norm_back_oracle(const struct wse_tile *tile, uint32_t width, uint32_t there,
+			  uint32_t tokens, const struct wse_norm_back *b);
 
 #endif

@@ -100,8 +100,8 @@ static const struct wse_graph_program plain[] = {{"train.elf", 0},
 						  {"slopes_cached.elf", 0x2c00}},
 				      /* text with a past has no dropout */
 	drops[] = {{"drop.elf", 0x5b80},
-		   {"drop_forward.elf", 0x3200},
-		   {"drop_backward.elf", 0x3280},
+		   {"drop_forward.elf", 0x3280},
+		   {"drop_backward.elf", 0x3300},
 		   {"full_cached.elf", 0x2c00}};
 
 static const struct wse_graph_program *const programs[] = {[WSE_OP_PLAIN] = plain,

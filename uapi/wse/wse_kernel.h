@@ -91,8 +91,13 @@ struct wse_norm_args {
 	uint32_t mean, rstd;	/* binary32 [T] each, out: kept for the backward pass */
 	uint32_t work;		/* wse_norm_work(t) bytes */
 	uint32_t t, h;
-	uint32_t inv_width;	/* binary32: 1 / (h * COLS) */
+	uint32_t inv_width;	/* binary32: 1 / (h * COLS), or 1 / width */
 	uint32_t eps;		/* binary32 */
+	/*
+	 * of h * COLS features the first `width` are there; x, gain and bias of the others are 0,
+	 * and so is out; 0: all are. Programs with all kernels alone read it
+	 */
+	uint32_t width;
 };
 
 static inline uint32_t wse_norm_work(uint32_t t)
@@ -116,6 +121,7 @@ struct wse_norm_back_args {
 	uint32_t t, h;
 	uint32_t inv_width;	/* binary32 */
 	uint32_t add;		/* 0 or 1 */
+	uint32_t width;		/* as above; dy of the others is 0, dres of them becomes 0 */
 };
 
 /*

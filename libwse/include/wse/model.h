@@ -36,9 +36,9 @@ int wse_model_destroy(struct wse_model *model);
 
 enum wse_activation {
 	WSE_RELU,
-	WSE_GELU_NEW,	   /* GELU's tanh form: Hugging Face's gelu_new, approximate="tanh" */
-	WSE_SQUARED_RELU,  /* of a GPT alone */
-	WSE_GELU,	   /* y Phi(y), by erf: PyTorch's and the Model Zoo's gelu */
+	WSE_GELU_NEW,	  /* GELU's tanh form: Hugging Face's gelu_new, approximate="tanh" */
+	WSE_SQUARED_RELU, /* of a GPT alone */
+	WSE_GELU,	  /* y Phi(y), by erf: PyTorch's and the Model Zoo's gelu */
 };
 
 /*
@@ -47,10 +47,10 @@ enum wse_activation {
  * 4 * C of the tile that it is trained on.
  */
 struct wse_mlp_shape {
-	uint32_t vocab;	 /* 1 ... 65536 */
-	uint32_t window; /* tokens of context */
-	uint32_t embed;	 /* width of an embedding row */
-	uint32_t nhidden; /* hidden layers, 0 ... 31 */
+	uint32_t vocab;		/* 1 ... 65536 */
+	uint32_t window;	/* tokens of context */
+	uint32_t embed;		/* width of an embedding row */
+	uint32_t nhidden;	/* hidden layers, 0 ... 31 */
 	const uint32_t *hidden; /* [nhidden] their widths */
 	uint32_t activation;	/* enum wse_activation */
 	uint32_t resv[7];
@@ -86,9 +86,9 @@ int wse_model_gpt(const struct wse_gpt_shape *shape, struct wse_model **model);
 struct wse_param {
 	const char *name; /* in checkpoints; less than 64 characters, unique */
 	uint32_t rows;
-	uint32_t cols;	  /* [rows][cols]; 0: a vector [rows] */
-	float mean, dev;  /* initial values: mean + dev * normal(seed, parameter, element) */
-	uint32_t flags;	  /* WSE_TENSOR_* */
+	uint32_t cols;	 /* [rows][cols]; 0: a vector [rows] */
+	float mean, dev; /* initial values: mean + dev * normal(seed, parameter, element) */
+	uint32_t flags;	 /* WSE_TENSOR_* */
 	uint32_t resv[3];
 };
 
@@ -101,15 +101,15 @@ enum wse_tensor_flags {
 
 /* One micro-batch, as gather() and scatter() see it. */
 struct wse_batch {
-	uint32_t tokens;		  /* T */
-	uint32_t nsamples;		  /* T / span */
+	uint32_t tokens;   /* T */
+	uint32_t nsamples; /* T / span */
 	/* [nsamples] first target of each; [-window] ... [span - 1] are there */
 	const uint16_t *const *samples;
 	/* gather: [nparams]; NULL for parameters without WSE_TENSOR_INPUT */
 	const float *const *param;
 	/* [inputs], in order of wse_graph_in(); the targets are filled in already */
 	void *const *in;
-	const void *const *out;		  /* scatter: [outputs], as the cores made them */
+	const void *const *out; /* scatter: [outputs], as the cores made them */
 	/* scatter: [nparams]; NULL for parameters without WSE_TENSOR_INPUT */
 	float *const *grad;
 };
@@ -254,7 +254,7 @@ struct wse_linear_op {
 	uint32_t aux;	    /* its second operand, or WSE_NO_VALUE */
 	/* the result takes the place of aux, which ends; the sums are the operation's own */
 	int over;
-	float scale;	    /* WSE_POST_BF16 */
+	float scale; /* WSE_POST_BF16 */
 	uint32_t nscale;
 	uint32_t chunk; /* of the unit */
 	const char *what;
@@ -283,12 +283,17 @@ uint32_t wse_op_add(struct wse_graph *g, uint32_t program, uint32_t a, uint32_t 
 /* layer norm over the width; rms: RMS norm, of x without its mean */
 struct wse_norm_op {
 	uint32_t program;
-	uint32_t x;		/* bf16 */
+	uint32_t x;		  /* bf16 */
 	uint32_t vec, gain, bias; /* value with the vectors, places in it; bias: or WSE_NO_BIAS */
 	float eps;
 	uint32_t mean, rstd; /* out: kept for the backward pass; rms: no mean */
 	uint32_t rms;
-	uint32_t resv[3];
+	/*
+	 * features that are there, of all columns: those behind them are padding, whose x, gains
+	 * and biases are 0, and stay so; 0: all are
+	 */
+	uint32_t width;
+	uint32_t resv[2];
 };
 
 uint32_t wse_op_norm(struct wse_graph *g, struct wse_norm_op *n, const char *what);

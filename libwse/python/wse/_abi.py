@@ -556,6 +556,7 @@ class wse_norm_op(Structure):
     x: bf16
     vec, gain, bias: value with the vectors, places in it; bias: or WSE_NO_BIAS
     mean, rstd: out: kept for the backward pass; rms: no mean
+    width: features that are there, of all columns: those behind them are padding, whose x, gains and biases are 0, and stay so; 0: all are
     """
 
 
@@ -1077,7 +1078,8 @@ wse_norm_op._fields_ = [
     ("mean", c_uint32),
     ("rstd", c_uint32),
     ("rms", c_uint32),
-    ("resv", c_uint32 * 3),
+    ("width", c_uint32),
+    ("resv", c_uint32 * 2),
 ]
 
 wse_attn_op._fields_ = [

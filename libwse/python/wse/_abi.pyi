@@ -369,6 +369,7 @@ class wse_norm_op(Structure):
     mean: int
     rstd: int
     rms: int
+    width: int
     resv: Any
 
 class wse_attn_op(Structure):

@@ -468,6 +468,13 @@ static void logits(const char *what, const char *model)
 	"use_ffn_bias_in_attention: false, use_ffn_bias: false, use_bias_in_output: false" ALIBI
 #define GROUPS(n) ", extra_attention_params: {num_kv_groups: " #n "}"
 
+/* heads whose features are no multiple of 4 */
+#define ODD_GPTJ  GPTJ(2, 2) ", hidden_size: 14, rotary_dim: 4"
+#define ODD_NEOX  NEOX(2, 2) ", hidden_size: 14, rotary_dim: 6"
+#define ODD_LLAMA LLAMA(2, 3) ", hidden_size: 27, rotary_dim: 8, filter_size: 72" GROUPS(1)
+#define ODD_BTLM  BTLM(2, 4) ", hidden_size: 44, filter_size: 109"
+#define ODD_MPT	  MPT(2, 6) ", hidden_size: 30"
+
 #define NEMO	  SIZES(2, 4) "name: mistral, nonlinearity: swiglu, attention_inner_dim: 96" GROUPS(2)
 
 int main(void)
@@ -485,6 +492,17 @@ int main(void)
 	}
 	close(fd);
 	close(other);
+	reference("GPT-J, heads of 7, rotary 4, in 14 as 16", "sim:func,rows=4,cols=2", ODD_GPTJ);
+	reference("NeoX, heads of 7 over two columns, rotary 6, in 14 as 16",
+		  "sim:func,rows=4,cols=4", ODD_NEOX);
+	reference("LLaMA, heads of 9, rotary 8, 1 of 3 of keys over 3 columns, in 27 as 36",
+		  "sim:func,rows=4,cols=3", ODD_LLAMA);
+	reference("BTLM, heads of 11 in 44 as 48, filter 109, a quarter of the weights",
+		  "sim:func,rows=4,cols=4", ODD_BTLM SPARSE("0.75"));
+	reference("MPT, heads of 5, 3 a column, in 30 as 32", "sim:func,rows=4,cols=2", ODD_MPT);
+	same_bits("GPT-J, heads of 7", ODD_GPTJ);
+	same_bits("LLaMA, heads of 9 over columns", ODD_LLAMA);
+	same_bits("BTLM, heads of 11, filter 109", ODD_BTLM);
 	reference("GPT-J, rotary 4 of 16", "sim:func,rows=4,cols=4", GPTJ(2, 4));
 	reference("GPT-J, a head over two columns", "sim:func,rows=4,cols=8",
 		  GPTJ(2, 4) ", rotary_dim: 16");

@@ -121,6 +121,18 @@ static const struct form forms[] = {
 	{"GPT-NeoX's with dropout, a head over two columns", {NEOX, .heads = 2, DROP}},
 	{"BTLM's, filter 107, two heads share one of keys, with dropout",
 	 {.gated = 1, .alibi = 1, .kv_heads = 2, .filter = 107, DROP}},
+	{"GPT-2's, tied, heads of 9 as 12, 36 features as 48, with dropout",
+	 {.learned = 1, .tied = 1, .hidden = 36, DROP}},
+	{"LLaMA's, heads of 11 as 16, two share one of keys over two columns, 44 as 48",
+	 {.norm = WSE_GPT_NORM_RMS,
+	  .rotary = 6,
+	  .rotary_halves = 1,
+	  .gated = 1,
+	  .no_qkv_bias = 1,
+	  .no_proj_bias = 1,
+	  .no_ffn_bias = 1,
+	  .hidden = 44,
+	  .kv_heads = 2}},
 };
 
 /* the first of those with dropout */
@@ -158,7 +170,7 @@ static int open_run(const struct run *r, const struct form *f, struct wse_sessio
 	m.heads = m.heads ? m.heads : was->heads;
 	m.positions = was->positions;
 	m.seq = was->seq;
-	m.hidden = was->hidden;
+	m.hidden = m.hidden ? m.hidden : was->hidden;
 	m.layers = was->layers;
 	m.filter = m.filter ? m.filter : was->filter;
 	m.act = m.gated ? WSE_SILU : was->act;
@@ -492,9 +504,9 @@ static void refused(void)
 		 "num_kv_groups 3 does not divide num_heads 8: choose 2 or 4"},
 		{{.rotary = 18, .head_dim = 8},
 		 "rotary_dim 18 is more than the 8 features of a head: choose 8"},
-		{{.learned = 1, .head_dim = 6},
-		 "attention_inner_dim 24 is not a multiple of 16: 4 heads (num_heads), each over 1 "
-		 "columns, have 4 features or more on each: choose 16 or 32"},
+		{{.learned = 1, .head_dim = 1},
+		 "attention_inner_dim 4 is not a multiple of 16: 4 heads (num_heads), each over 1 "
+		 "columns, have 4 features or more on each: choose 16"},
 		{{.learned = 1, .head_dim = 1u << 20},
 		 "4 heads of 1048576 features are more than 1048576: choose 262144"},
 		{{.heads = 4, .kv_heads = 8},

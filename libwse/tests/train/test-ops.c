@@ -252,12 +252,12 @@ static void test_norm(const struct wse_tile *tile, int rms)
 		a.gain[i] = gain[i] = 1 + normal(9, i) / 4;
 		a.bias[i] = bias[i] = rms ? 0 : normal(10, i);
 	}
-	wse_norm_oracle(tile, WIDTH, TOKENS, x, gain, rms ? NULL : bias, 1.0f / WIDTH, 1e-5f, out,
-			rms ? NULL : mean, rstd);
+	wse_norm_oracle(tile, WIDTH, WIDTH, TOKENS, x, gain, rms ? NULL : bias, 1.0f / WIDTH, 1e-5f,
+			out, rms ? NULL : mean, rstd);
 	norm64(&a, want);
 	widen(out, N, got);
 	ok(worst(want, got, N) < 1.0 / 256, "%ux%u: %s", tile->rows, tile->cols, what);
-	wse_norm_back_oracle(tile, WIDTH, TOKENS, &b);
+	wse_norm_back_oracle(tile, WIDTH, WIDTH, TOKENS, &b);
 	differences(&a, a.x, N, want);
 	ok(worst(want, dres, N) < 1e-5, "%ux%u: %s back, by differences: %.2g off", tile->rows,
 	   tile->cols, what, worst(want, dres, N));
@@ -272,7 +272,7 @@ static void test_norm(const struct wse_tile *tile, int rms)
 	}
 	memcpy(got, dres, sizeof(got));
 	b.add = 1;
-	wse_norm_back_oracle(tile, WIDTH, TOKENS, &b);
+	wse_norm_back_oracle(tile, WIDTH, WIDTH, TOKENS, &b);
 	for (uint32_t i = 0; i < N; i++)
 		want[i] = 2 * got[i];
 	ok(worst(want, dres, N) < 1e-6, "%ux%u: norm back adds", tile->rows, tile->cols);

@@ -431,12 +431,12 @@ static size_t place_of(const struct wse_graph *g, uint32_t which, const struct w
 }
 
 /*
- * queries, keys and values of every number of heads, columns and columns a head: where each feature
- * must be, by words of its own
+ * queries, keys and values of every number of heads, columns and columns a head, with padding in
+ * each head and in the inputs or without: where each feature must be, by words of its own
  */
 static void heads(void)
 {
-	uint32_t shared = 0, spread = 0;
+	uint32_t shared = 0, spread = 0, padded = 0;
 	int bad = 0;
 
 	for (int k = 0; k < 300; k++) {
@@ -444,30 +444,35 @@ static void heads(void)
 			.rows = 1, .cols = 1 + rnd(4), .lanes = 8, .sram = 1u << 20};
 		uint32_t kv = rnd(2) ? tile.cols * (1 + rnd(2)) : 1, queries = 1 + rnd(3);
 		uint32_t group = kv < tile.cols ? tile.cols : 1, own = 4 * (1 + rnd(2));
-		struct wse_heads h = {kv * queries, kv, own * group, 0};
+		struct wse_heads h = {kv * queries, kv, own * group, 0, 0};
 		uint32_t width = h.heads * h.d, outs = width + 2 * kv * h.d;
+		uint32_t real = h.d - (rnd(2) ? 1 + rnd(3) : 0), all_ins = 8 * tile.cols;
+		uint32_t ins = rnd(2) ? all_ins - rnd(8) : all_ins;
 		uint32_t per = outs / tile.cols, qc = h.heads * group / tile.cols;
 		struct wse_tensor_table tab = {0};
 		unsigned char *taken;
 		struct wse_graph g;
 
-		if (rnd(2))
-			h.halves = 2 * (1 + rnd(h.d / 2));
+		h.real = real < h.d ? real : 0;
+		padded += h.real && ins < all_ins;
+		if (rnd(2) && real > 1)
+			h.halves = 2 * (1 + rnd(real / 2));
 		shared += queries > 1;
 		spread += queries > 1 && group > 1;
 		wse_graph_init(&g, &tile, 8);
-		wse_tensor_add(&tab, 0, 0, 0, outs, 8 * tile.cols, "qkv");
-		wse_tensor_add(&tab, 0, 0, 0, outs, 0, "bias");
-		wse_tensor_add(&tab, 0, 0, 0, 4 * tile.cols, width, "proj");
-		wse_graph_unit(&g, 0, outs, 8 * tile.cols, 1);
+		wse_tensor_add(&tab, 0, 0, 0, outs / h.d * real, ins, "qkv");
+		wse_tensor_add(&tab, 0, 0, 0, outs / h.d * real, 0, "bias");
+		wse_tensor_add(&tab, 0, 0, 0, 4 * tile.cols, h.heads * real, "proj");
+		wse_graph_unit(&g, 0, outs, all_ins, 1);
 		wse_graph_heads(&g, 0, &h, 0);
+		wse_graph_pad(&g, 0, outs, ins);
 		bad += wse_graph_vec_heads(&g, 0, 1, &h) != 0;
 		taken = calloc(1, wse_unit_grad_floats(&g, &g.units[0]));
 		for (uint32_t which = 0; which < 2; which++)
 			bad += !pieces_are_right(&g, &g.units[0], which, &tab.t[which], taken);
 		free(taken);
-		for (uint32_t n = 0; n < outs; n++) {
-			uint32_t head = n / h.d, f = n % h.d, c, in, j;
+		for (uint32_t n = 0; n < outs / h.d * real; n++) {
+			uint32_t head = n / real, f = n % real, c, in, j;
 
 			/* a pair is i, i + halves / 2 */
 			if (head < h.heads + kv && f < h.halves)
@@ -484,8 +489,8 @@ static void heads(void)
 			}
 			c += f / own;
 			j = c * per + in * own + f % own;
-			bad += place_of(&g, 0, &tab.t[0], n * 8ul * tile.cols + 3, &bad) !=
-			       j * 8ul * tile.cols + 3;
+			bad += place_of(&g, 0, &tab.t[0], n * 1ul * ins + ins - 1, &bad) !=
+			       j * 1ul * all_ins + ins - 1;
 			bad += place_of(&g, 1, &tab.t[1], n, &bad) !=
 			       outs * 8ul * tile.cols + c * g.units[0].vec_rows + in * own +
 				       f % own;
@@ -498,19 +503,19 @@ static void heads(void)
 		taken = calloc(1, wse_unit_grad_floats(&g, &g.units[0]));
 		bad += !pieces_are_right(&g, &g.units[0], 0, &tab.t[2], taken);
 		free(taken);
-		for (uint32_t n = 0; n < width; n++) {
-			uint32_t head = n / h.d, f = n % h.d, c = head / qc * group + f / own;
+		for (uint32_t n = 0; n < h.heads * real; n++) {
+			uint32_t head = n / real, f = n % real, c = head / qc * group + f / own;
 
-			bad += place_of(&g, 0, &tab.t[2], 2ul * width + n, &bad) !=
+			bad += place_of(&g, 0, &tab.t[2], 2ul * h.heads * real + n, &bad) !=
 			       2ul * width + (c * qc + head % qc) * own + f % own;
 		}
 		wse_graph_fini(&g);
 		wse_tensor_table_fini(&tab);
 	}
-	ok(!bad && shared > 50 && spread > 20,
+	ok(!bad && shared > 50 && spread > 20 && padded > 20,
 	   "300 shapes of heads: each feature where it should be, %u with shared keys, %u of these "
-	   "over columns",
-	   shared, spread);
+	   "over columns, %u with padding in heads and inputs",
+	   shared, spread, padded);
 }
 
 int main(void)
