@@ -15,10 +15,10 @@
 
 /* what decides a step's bits besides the tensors, the optimizer and the schedule */
 struct wse_train_state {
-	uint64_t epoch, position;	/* data loader; the rest is the same from step to step */
+	uint64_t epoch, position; /* data loader; the rest is the same from step to step */
 	int shuffle;
 	uint64_t shuffle_seed;
-	uint64_t text_tokens, text_sum;	/* which text */
+	uint64_t text_tokens, text_sum; /* which text */
 	uint32_t tokenizer;		/* tokens that it has; 0: none */
 	uint64_t tokenizer_sum;		/* which one */
 	uint64_t held_out;		/* tokens cut out of it; 0: they are from another one */
@@ -56,10 +56,12 @@ int wse_ckpt_load(const char *path, struct wse_memx *mx, const struct wse_memx_c
 
 /*
  * Are the parameters of a file those of this model: names, shapes, shards, what it says of its
- * model? Its header alone is read, and no device is needed. -EINVAL, -EBADMSG,
- * -errno of the file
+ * model and, unless it begins a run anew (WSE_CKPT_MODEL), of its tokenizer? run: the run's
+ * tokenizer alone counts. The file's header alone is read, and no device is needed. -EINVAL,
+ * -EBADMSG, -errno of the file
  */
-int wse_ckpt_fits(const char *path, const struct wse_memx_cfg *cfg);
+int wse_ckpt_fits(const char *path, const struct wse_memx_cfg *cfg,
+		  const struct wse_train_state *run, enum wse_ckpt_load what);
 
 /* what decides the bits of a run, "key\nvalue\n" after each other; -ENOSPC. For ranks to compare */
 int wse_ckpt_facts(const struct wse_memx_cfg *cfg, const struct wse_train_state *ts, char *text,

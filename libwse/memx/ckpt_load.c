@@ -240,13 +240,18 @@ int wse_ckpt_masks(const char *path, struct wse_memx *mx, const struct wse_memx_
 /* ---- looking ---- */
 
 static int fits(const char *path, const struct wse_st_file *file, const struct wse_memx_cfg *cfg,
-		const struct wse_tensor_table *tab)
+		const struct wse_tensor_table *tab, const struct wse_train_state *run,
+		enum wse_ckpt_load what)
 {
-	const struct wse_train_state none = {0};
 	struct wse_facts *f = calloc(1, sizeof(*f));
 	struct wse_ckpt_arrays a = {.tab = tab, .prefix = {""}};
-	const struct wse_ckpt_match m = {
-		.file = file, .path = path, .run = f, .ts = &none, .what = WSE_CKPT_MODEL};
+	const struct wse_ckpt_match m = {.file = file,
+					 .path = path,
+					 .run = f,
+					 .ts = run,
+					 /* of the text nothing is known yet */
+					 .what = what == WSE_CKPT_MODEL ? WSE_CKPT_MODEL
+									: WSE_CKPT_EVAL};
 	struct wse_st_take *takes = NULL;
 	int ret = -ENOMEM;
 
@@ -258,7 +263,7 @@ static int fits(const char *path, const struct wse_st_file *file, const struct w
 	} else if (wse_ckpt_is_hf(tab) && !wse_ckpt_get(file, "wse.version")) {
 		ret = match_hf(file, &a, WSE_CKPT_MODEL, takes);
 	} else {
-		wse_run_facts(f, cfg, &none);
+		wse_run_facts(f, cfg, run);
 		ret = wse_ckpt_check_model(&m);
 		ret = ret ? ret : find_tensors(file, &a, WSE_MEMX_P, takes);
 	}
@@ -268,7 +273,8 @@ static int fits(const char *path, const struct wse_st_file *file, const struct w
 	return ret;
 }
 
-int wse_ckpt_fits(const char *path, const struct wse_memx_cfg *cfg)
+int wse_ckpt_fits(const char *path, const struct wse_memx_cfg *cfg,
+		  const struct wse_train_state *run, enum wse_ckpt_load what)
 {
 	struct wse_tensor_table tab = {0};
 	struct wse_st_file file;
@@ -278,7 +284,7 @@ int wse_ckpt_fits(const char *path, const struct wse_memx_cfg *cfg)
 		return ret;
 	ret = cfg->model.family->tensors(&cfg->model, &tab);
 	ret = ret ? wse_fail(ret, "no memory for the table of tensors")
-		  : fits(path, &file, cfg, &tab);
+		  : fits(path, &file, cfg, &tab, run, what);
 	wse_tensor_table_fini(&tab);
 	wse_st_close(&file);
 	return ret;

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/handle.h"
+#include "input/bpe.h"
 #include "input/hf_config.h"
 #include "memx/ckpt.h"
 #include "model/create.h"
@@ -275,8 +276,23 @@ int wse_params_make(struct wse_params *p, const struct wse_model *model,
 	return ret;
 }
 
+/* what a checkpoint says of it, too */
+static int look_at_tokenizer(const char *path, struct wse_train_state *run)
+{
+	struct wse_bpe *b = NULL;
+	int ret = *path ? wse_bpe_open(path, &b) : 0;
+
+	if (ret || !b)
+		return ret;
+	run->tokenizer = wse_bpe_size(b);
+	run->tokenizer_sum = wse_bpe_sum(b);
+	wse_bpe_close(b);
+	return 0;
+}
+
 static int check(const struct wse_params *p, const char *checkpoint)
 {
+	struct wse_train_state run = {0};
 	const struct wse_memx_cfg cfg = wse_session_memx_cfg(&p->cfg);
 	const char *path = checkpoint ? checkpoint : p->cfg.ckpt;
 	int ret;
@@ -286,8 +302,11 @@ static int check(const struct wse_params *p, const char *checkpoint)
 					 "wse_params_make() first");
 	if (!*path)
 		return 0;
+	ret = look_at_tokenizer(p->cfg.tokenizer, &run);
+	if (ret)
+		return ret;
 	ret = wse_hf_config_check(path, &p->cfg.model);
-	ret = ret ? ret : wse_ckpt_fits(path, &cfg);
+	ret = ret ? ret : wse_ckpt_fits(path, &cfg, &run, p->cfg.load_states);
 	return ret ? wse_fail_in(ret, "checkpoint %.200s: ", path) : 0;
 }
 

@@ -51,6 +51,8 @@ static struct sample *samples(uint64_t seed, uint32_t n, uint32_t vocab, uint32_
 	return s;
 }
 
+static int floats; /* what is written is of no whole numbers */
+
 /* dims [3] of what is written: the first n of the samples; examples -1: no attribute */
 static void write_as(const char *path, const char *set, const struct sample *s, const hsize_t *dims,
 		     int ndims, long long examples)
@@ -58,7 +60,8 @@ static void write_as(const char *path, const char *set, const struct sample *s, 
 	hid_t f = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), space, d;
 
 	space = H5Screate_simple(ndims, dims, NULL);
-	d = H5Dcreate2(f, set, H5T_STD_I32LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+	d = H5Dcreate2(f, set, floats ? H5T_IEEE_F32LE : H5T_STD_I32LE, space, H5P_DEFAULT,
+		       H5P_DEFAULT, H5P_DEFAULT);
 	H5Dwrite(d, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, s);
 	H5Dclose(d);
 	H5Sclose(space);
@@ -159,6 +162,12 @@ static void bad(void)
 	refuse(path, "it has no dataset \"data\"");
 	write_as(path, "data", s, (hsize_t[]){4 * 3 * S}, 1, -1);
 	refuse(path, "one row of tokens");
+	write_as(path, "data", s, (hsize_t[]){12, S}, 2, -1);
+	refuse(path, "has 2 dimensions, not 3");
+	floats = 1;
+	write_samples(path, s, 4);
+	refuse(path, "is not of whole numbers");
+	floats = 0;
 	write_as(path, "data", s, (hsize_t[]){6, 2, S}, 3, -1);
 	refuse(path, "has 2 rows a sample, not 3");
 	write_as(path, "data", s, (hsize_t[]){4, 3, S}, 3, 5);
