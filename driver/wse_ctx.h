@@ -37,6 +37,7 @@ struct wse_ctx {
 	int boot; /* of the firmware: -EAGAIN, -EINPROGRESS once it is due, then the result */
 	bool ending;		/* the file has closed it: the lease ends once it is clean */
 	int err;		/* errno for submits: 0 while the context lives */
+	bool looks; /* lost, and its cores stand as they were: takes jobs that only look */
 	unsigned int njobs;	/* accepted and not finished */
 	u64 cmds;		/* completed */
 	u64 cycles;		/* that these executed */

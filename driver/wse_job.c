@@ -180,6 +180,15 @@ static void wse_kick_rings(struct wse_device *wdev)
 		wse_ring_kick(wdev, last, false);
 }
 
+/*
+ * The errno for a job: 0 if its context lives, or is lost but stands still, and the job only looks
+ * at what its cores have. Caller holds wse_device.lock.
+ */
+static int wse_job_refused(const struct wse_job *job)
+{
+	return job->looks && job->ctx->looks ? 0 : job->ctx->err;
+}
+
 /* Moves as many pending jobs into the rings as fit, then rings the doorbells. */
 static void wse_push(struct wse_device *wdev)
 {
@@ -188,7 +197,7 @@ static void wse_push(struct wse_device *wdev)
 	lockdep_assert_held(&wdev->lock);
 	while ((job = list_first_entry_or_null(&wdev->pending, struct wse_job, link))) {
 		/* of a lost context: it waits for the reset, which cancels it */
-		if (job->ctx->err || wdev->error)
+		if (wse_job_refused(job) || wdev->error)
 			break;
 		if (atomic_read(&job->ndeps) || !wse_job_fits(wdev, job))
 			break;
@@ -222,7 +231,7 @@ int wse_job_queue(struct wse_job *job, struct dma_fence **fence)
 	int ret;
 
 	scoped_guard(spinlock_irq, &wdev->lock) {
-		ret = wdev->dead ?: ctx->err;
+		ret = wdev->dead ?: wse_job_refused(job);
 		if (ret)
 			return ret;
 		if (ctx->njobs >= WSE_MAX_JOBS)
@@ -275,8 +284,9 @@ static void wse_job_complete(struct wse_device *wdev, unsigned int queue,
 			job->err = wse_status_errno(c->status);
 		wse_ctx_fault(job->ctx, queue, c);
 		/* the context is lost, and with it its other commands */
-		if (!job->ctx->err) {
+		if (!wse_job_refused(job)) {
 			job->ctx->err = -EIO;
+			job->ctx->looks = false;
 			queue_work(wdev->wq, &wdev->reset_work);
 		}
 	}
@@ -285,7 +295,7 @@ static void wse_job_complete(struct wse_device *wdev, unsigned int queue,
 	 * stopped writing to its buffers. It also finishes jobs that complete after it, whose
 	 * fences must not overtake the failed one's.
 	 */
-	if (!job->left && !job->ctx->err)
+	if (!job->left && !wse_job_refused(job))
 		wse_job_finish(job, done);
 }
 

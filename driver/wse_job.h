@@ -59,6 +59,7 @@ struct wse_job {
 	u32 nbo;
 	struct drm_gem_object **locked; /* see wse_resv_lock() */
 	u32 nlocked;
+	bool looks; /* DRM_WSE_SUBMIT_LOST */
 	u32 ncmd;
 	struct wse_job_cmd cmd[] __counted_by(ncmd);
 };

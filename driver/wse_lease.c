@@ -78,6 +78,7 @@ static void wse_lease_drop(struct wse_ctx *ctx)
 	scoped_guard(spinlock_irq, &wdev->lock) {
 		if (!ctx->err)
 			ctx->err = -ENOENT;
+		ctx->looks = false;
 		ctx->ending = true;
 	}
 	queue_work(wdev->wq, &wdev->lease_work);

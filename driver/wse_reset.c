@@ -74,15 +74,24 @@ void wse_set_dead(struct wse_device *wdev)
 	}
 }
 
-/* Empties the rings from number first on, and ends all jobs with err. */
+/*
+ * Empties the rings from number first on, and ends all jobs with err. The cores stand from now on,
+ * so the owner of a context that its own command has lost may look at them: from the moment in
+ * which a fence tells it.
+ */
 static void wse_end_jobs(struct wse_device *wdev, unsigned int first, int err)
 {
+	struct wse_ctx *ctx;
 	LIST_HEAD(done);
 
 	scoped_guard(spinlock_irq, &wdev->lock) {
 		for (; first < wdev->nrings; first++)
 			wse_ring_init(&wdev->ring[first]);
 		wse_jobs_fail(wdev, err, &done);
+		ctx = wdev->ctx;
+		if (ctx)
+			ctx->looks = ctx->err == -EIO && ctx->first.status && !ctx->ending &&
+				     !wdev->dead && !wdev->held;
 	}
 	wse_jobs_signal(wdev, &done);
 }
@@ -158,9 +167,12 @@ int wse_quiesce(struct wse_device *wdev, int err)
 		return wse_restart(wdev, err);
 	trace_wse_reset(wdev, "context", wdev->ctx && READ_ONCE(wdev->ctx->first.status) ?
 			"a command failed" : "new owner", err);
-	scoped_guard(spinlock_irq, &wdev->lock)
+	scoped_guard(spinlock_irq, &wdev->lock) {
+		if (wdev->ctx)
+			wdev->ctx->looks = false;
 		for (q = 1; q < wdev->nrings; q++)
 			wse_ring_freeze(&wdev->ring[q].state);
+	}
 	if (wse_admin(wdev, &reset))
 		return wse_restart(wdev, err);
 

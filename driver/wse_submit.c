@@ -148,6 +148,8 @@ static int wse_job_fill(struct wse_job *job, struct drm_file *file, const struct
 		const struct drm_wse_cmd *c = &cmds[i];
 		struct wse_job_cmd *cmd = &job->cmd[i];
 
+		if (job->looks && c->op != WSE_OP_COPY_OUT)
+			return -EINVAL;
 		ret = wse_job_bo(job, file, c->bo, wse_cmd_writes(c), &buf);
 		if (!ret)
 			ret = wse_job_bo(job, file, c->mask_bo, false, &mask);
@@ -320,6 +322,7 @@ static int wse_submit(struct wse_ctx *ctx, const struct drm_wse_submit *args,
 	/* page lists go with the device, see wse_gem_remove() */
 	if (!drm_dev_enter(drm, &idx))
 		return -ENODEV;
+	job->looks = args->flags & DRM_WSE_SUBMIT_LOST;
 	ret = wse_job_fill(job, file, cmds);
 	if (!ret)
 		ret = wse_find_in_syncs(job, file, in, nin);
@@ -338,8 +341,9 @@ int wse_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 	struct drm_wse_submit *args = data;
 	int ret;
 
-	if (args->flags || !args->cmds.count || args->cmds.count > wdev->depth - 1 ||
-	    args->in_syncs.count > WSE_MAX_SYNCS || args->out_syncs.count > WSE_MAX_SYNCS)
+	if (args->flags & ~DRM_WSE_SUBMIT_LOST || !args->cmds.count ||
+	    args->cmds.count > wdev->depth - 1 || args->in_syncs.count > WSE_MAX_SYNCS ||
+	    args->out_syncs.count > WSE_MAX_SYNCS)
 		return -EINVAL;
 
 	struct wse_ctx *ctx __free(wse_ctx) = wse_ctx_find(file, args->ctx);

@@ -131,12 +131,16 @@ bool op_submit(struct fuzz_worker *w, struct fuzz_file *f)
 	uint32_t n = 1 + below(&w->rng, percent(&w->rng, 90) ? 8 : MAX_CMDS), i;
 	uint32_t nin = percent(&w->rng, 25) ? below(&w->rng, 3) : 0;
 	uint32_t nout = percent(&w->rng, 70) ? below(&w->rng, 4) : 0;
-	bool bad = percent(&w->rng, 25);
+	bool bad = percent(&w->rng, 25), looks = percent(&w->rng, 10);
 	uint32_t got = 0;
 	int ret;
 
+	if (looks)
+		s.flags = DRM_WSE_SUBMIT_LOST;
 	for (i = 0; i < n; i++)
-		cmds[i] = good_cmd(w, f, cmds, i);
+		do
+			cmds[i] = good_cmd(w, f, cmds, i);
+		while (looks && cmds[i].op != WSE_OP_COPY_OUT && !percent(&w->rng, 2));
 	if (!f->nsync)
 		nin = nout = 0;
 	for (i = 0; i < nin; i++) {

@@ -65,17 +65,53 @@ static int run(FIXTURE_DATA(core) * self, const uint32_t code[6], uint32_t flags
 	return wse_run(self->fd, self->ctx, cmds, 2);
 }
 
+/* What core 0,0 has where programs lie, by a submit that a lost context takes, too; its errno. */
+static int look(FIXTURE_DATA(core) * self, uint32_t op)
+{
+	struct drm_wse_cmd cmd = cmd_copy(op, self->bo, 2 * PAGE, 0, 0, CODE, 24);
+	struct drm_wse_sync out = { .handle = syncobj_create(self->fd) };
+	struct drm_wse_submit submit = {
+		.ctx = self->ctx,
+		.flags = DRM_WSE_SUBMIT_LOST,
+		.cmds = { .ptr = (uintptr_t)&cmd, .count = 1, .stride = sizeof(cmd) },
+		.out_syncs = { .ptr = (uintptr_t)&out, .count = 1, .stride = sizeof(out) },
+	};
+	struct drm_syncobj_destroy destroy = { .handle = out.handle };
+	int ret;
+
+	memset(self->p + 2 * PAGE / 4, 0xff, 24);
+	ret = wse_ioctl(self->fd, DRM_IOCTL_WSE_SUBMIT, &submit);
+	if (!ret)
+		ret = syncobj_wait(self->fd, out.handle, 0, SECONDS(25));
+	if (!ret)
+		ret = syncobj_status(self->fd, out.handle);
+	wse_ioctl(self->fd, DRM_IOCTL_SYNCOBJ_DESTROY, &destroy);
+	return ret;
+}
+
+/* A lost context shows the program of its cores, which stand, and runs nothing. */
+static void looks_after(struct __test_metadata *_metadata, FIXTURE_DATA(core) * self)
+{
+	EXPECT_EQ(-EINVAL, look(self, WSE_OP_COPY_IN));
+	EXPECT_EQ(0, look(self, WSE_OP_COPY_OUT));
+	EXPECT_EQ(0, memcmp(self->p, self->p + 2 * PAGE / 4, 24));
+	EXPECT_EQ(0, look(self, WSE_OP_COPY_OUT));
+}
+
 /*
  * A context that was lost is refused; the next one works on the same device, without a reset of it.
  */
 static void usable_after(struct __test_metadata *_metadata, FIXTURE_DATA(core) * self)
 {
-	static const uint32_t good[6] = { DONE, RET };
+	static const uint32_t good[6] = { DONE, RET }, clean[6];
 	struct drm_wse_cmd nop = cmd_nop(1);
 
 	EXPECT_EQ(-EIO, wse_run(self->fd, self->ctx, &nop, 1));
+	looks_after(_metadata, self);
 	EXPECT_EQ(0, wse_ctx_destroy(self->fd, self->ctx));
 	ASSERT_EQ(0, wse_ctx_create(self->fd, 0, &self->ctx));
+	EXPECT_EQ(0, look(self, WSE_OP_COPY_OUT));
+	EXPECT_EQ(0, memcmp(clean, self->p + 2 * PAGE / 4, 24));
 	EXPECT_EQ(0, run(self, good, DRM_WSE_CMD_CLOSED, BUDGET));
 	EXPECT_EQ(self->info.resets, wse_info(self->fd).resets);
 }

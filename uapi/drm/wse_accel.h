@@ -26,7 +26,7 @@ extern "C" {
  * 1.0	first
  * 1.1	max_budget in struct drm_wse_info
  * 1.2	DRM_IOCTL_WSE_COUNTERS; DRM_WSE_CMD_BROADCAST with one stride
- * 1.3	DRM_WSE_CMD_LINEAR
+ * 1.3	DRM_WSE_CMD_LINEAR, DRM_WSE_SUBMIT_LOST
  */
 #define WSE_UAPI_MAJOR	1
 #define WSE_UAPI_MINOR	3
@@ -166,14 +166,17 @@ struct drm_wse_ctx_destroy {
  * -ECANCELED	a reset ended it
  * -ENODEV	the device is gone
  *
- * After any of these the context is lost: only destroying it helps. The errno is in the fence:
+ * After any of these the context is lost: only destroying it helps. With SUBMIT_LOST (since 1.3) it
+ * still takes COPY_OUTs if a command of its own has failed: the cores stand as that left them, also
+ * what COPY_OUT reads of them, until the context is destroyed, or another reset. The errno is in
+ * the fence:
  * read it from a sync_file of a binary syncobj (SYNCOBJ_HANDLE_TO_FD with EXPORT_SYNC_FILE,
  * then SYNC_IOC_FILE_INFO). A wait alone does not return it, and a timeline does not keep it.
  *
  * Refused by the ioctl:
  *
- * -EINVAL	a flag; no command, or more than max_cmds; more than 1024 syncs; a stride; a
- *		pad; an in sync without a fence
+ * -EINVAL	an unknown flag; no command, or more than max_cmds; more than 1024 syncs; a stride;
+ *		a pad; an in sync without a fence; with SUBMIT_LOST another command than COPY_OUT
  * -EINVAL	a command with an unknown op, queue or flag, with a member that must or must not
  *		be 0, or with a misaligned or impossible value
  * -EINVAL	a FENCE that names no earlier command or no other queue
@@ -184,7 +187,7 @@ struct drm_wse_ctx_destroy {
  *		of its page list describes
  * -E2BIG	an element is not 0 in a part that this driver does not know
  * -EFAULT	an array cannot be read
- * -EIO		the context is lost
+ * -EIO		the context is lost; with SUBMIT_LOST: not by a command that failed
  * -ENODEV	the device is gone
  * -ENOMEM
  * -EINTR	a signal during a wait: while 1024 submits of this context are unfinished, or
@@ -199,11 +202,13 @@ struct drm_wse_array {
 
 struct drm_wse_submit {
 	__u32 ctx;
-	__u32 flags;			/* 0 */
+	__u32 flags;			/* DRM_WSE_SUBMIT_* */
 	struct drm_wse_array cmds;	/* 1 ... max_cmds of struct drm_wse_cmd */
 	struct drm_wse_array in_syncs;	/* struct drm_wse_sync: have signalled before it starts */
 	struct drm_wse_array out_syncs;	/* struct drm_wse_sync: get the submit's fence */
 };
+
+#define DRM_WSE_SUBMIT_LOST	(1 << 0)	/* COPY_OUT alone, also of a lost context */
 
 /* A syncobj, or a point of a timeline syncobj; up to 1024 in and 1024 out. */
 struct drm_wse_sync {
