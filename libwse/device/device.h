@@ -60,6 +60,11 @@ struct wse_transport {
 	/* n is not 0, fences are all of any device. fence may be NULL. */
 	int (*submit)(struct wse_context *ctx, const struct drm_wse_cmd *cmds, uint32_t n,
 		      struct wse_fence *const *in, uint32_t nin, struct wse_fence **fence);
+	/*
+	 * Instead of peek, where there is a driver: a COPY_OUT, also of a context that a command of
+	 * its own has lost, and waits for it. Without a sentence where the driver does not do that.
+	 */
+	int (*look)(struct wse_context *ctx, const struct drm_wse_cmd *copy);
 	int (*fence_wait)(struct wse_fence *fence, int64_t timeout_ns);
 	/* NULL: a transport that does not tell */
 	int (*fence_cycles)(struct wse_fence *fence, uint32_t *start, uint32_t *end);

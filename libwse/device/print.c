@@ -28,9 +28,9 @@ static void hand_on(void *arg, const char *text, size_t len)
 
 /*
  * Takes the areas of all cores, one behind the other, and gives the cores their room back: two
- * commands on one queue, which keeps their order.
+ * commands on one queue, which keeps their order. Of a context that is lost the first alone.
  */
-static int take(struct wse_context *ctx, const struct wse_print *p, char *areas)
+static int take(struct wse_context *ctx, const struct wse_print *p, bool lost, char *areas)
 {
 	const struct drm_wse_info *info = &ctx->dev->info;
 	const uint32_t none = info->rows * info->cols * p->bytes; /* bytes of 0 in the buffer */
@@ -56,7 +56,7 @@ static int take(struct wse_context *ctx, const struct wse_print *p, char *areas)
 	all.broadcast = 1;
 	cmds[1] = wse_cmd_copy_in(all);
 	cmds[0].bo = cmds[1].bo = buf->handle; /* the library's own: no handle for users */
-	ret = wse_submit_wait(ctx, cmds, 2, WSE_FOREVER);
+	ret = lost ? ctx->dev->ops->look(ctx, cmds) : wse_submit_wait(ctx, cmds, 2, WSE_FOREVER);
 	if (!ret)
 		memcpy(areas, buf->ptr, none);
 	wse_buffer_put(buf);
@@ -64,11 +64,14 @@ static int take(struct wse_context *ctx, const struct wse_print *p, char *areas)
 }
 
 /* Of a context that is lost: the memory of the cores stays as it was. */
-static int look(struct wse_device *dev, const struct wse_print *p, char *areas)
+static int look(struct wse_context *ctx, const struct wse_print *p, char *areas)
 {
+	struct wse_device *dev = ctx->dev;
 	uint32_t cores = dev->info.rows * dev->info.cols;
 	int ret = 0;
 
+	if (!dev->ops->peek)
+		return dev->ops->look ? take(ctx, p, true, areas) : -ENOTSUP;
 	for (uint32_t i = 0; i < cores && !ret; i++)
 		ret = dev->ops->peek(dev, i, p->area, areas + (size_t)i * p->bytes, p->bytes);
 	return ret;
@@ -123,8 +126,8 @@ int wse_program_print(struct wse_context *ctx, const struct wse_program *prog, w
 	if (!areas)
 		return wse_fail(-ENOMEM, "no memory for the messages of %s", name);
 	wse_failure_keep(&before, 0);
-	ret = take(ctx, &p, areas);
-	if (ret && dev->ops->peek && !look(dev, &p, areas)) {
+	ret = take(ctx, &p, false, areas);
+	if (ret && !look(ctx, &p, areas)) {
 		wse_failure_undo(&before);
 		ret = 0;
 	}

@@ -442,11 +442,12 @@ static int import_fence(struct accel *a, struct wse_fence *fence, uint32_t *sync
 }
 
 static int submit(struct wse_context *ctx, const struct drm_wse_cmd *cmds, uint32_t n,
-		  const struct drm_wse_sync *in, uint32_t nin, uint32_t out)
+		  const struct drm_wse_sync *in, uint32_t nin, uint32_t out, uint32_t flags)
 {
 	struct drm_wse_sync sync = {.handle = out};
 	struct drm_wse_submit arg = {
 		.ctx = ((struct accel_context *)ctx)->id,
+		.flags = flags,
 		.cmds = {.ptr = (uintptr_t)cmds, .count = n, .stride = sizeof(*cmds)},
 		.in_syncs = {.ptr = (uintptr_t)in, .count = nin, .stride = sizeof(*in)},
 		.out_syncs = {.ptr = (uintptr_t)&sync,
@@ -494,7 +495,7 @@ static int accel_submit(struct wse_context *ctx, const struct drm_wse_cmd *cmds,
 			goto free;
 		}
 	}
-	ret = submit(ctx, cmds, n, syncs, nsync, f ? f->syncobj : 0);
+	ret = submit(ctx, cmds, n, syncs, nsync, f ? f->syncobj : 0, 0);
 	if (!ret && f) {
 		wse_fence_init(&f->base, ctx);
 		*fence = &f->base;
@@ -546,6 +547,20 @@ static int accel_fence_wait(struct wse_fence *base, int64_t timeout_ns)
 	return ret ? ret : fence_result(a, f->syncobj);
 }
 
+static int accel_look(struct wse_context *ctx, const struct drm_wse_cmd *copy)
+{
+	struct accel_fence f = {.base = {.dev = ctx->dev, .ctx = ctx}};
+	int ret, fd = to_accel(ctx->dev)->fd;
+
+	if (drmSyncobjCreate(fd, 0, &f.syncobj))
+		return -errno;
+	ret = submit(ctx, copy, 1, NULL, 0, f.syncobj, DRM_WSE_SUBMIT_LOST);
+	if (!ret)
+		ret = accel_fence_wait(&f.base, WSE_FOREVER);
+	drmSyncobjDestroy(fd, f.syncobj);
+	return ret;
+}
+
 static void accel_fence_free(struct wse_fence *base)
 {
 	struct accel_fence *f = (struct accel_fence *)base;
@@ -568,6 +583,7 @@ const struct wse_transport wse_accel_transport = {
 	.context_fault = accel_context_fault,
 	.handle_size = accel_handle_size,
 	.submit = accel_submit,
+	.look = accel_look,
 	.fence_wait = accel_fence_wait,
 	.fence_free = accel_fence_free,
 };

@@ -454,8 +454,8 @@ uint32_t wse_program_end(const struct wse_program *prog);
  * the calling thread. The text of a message does not depend on timing where the program does not.
  * It copies from and to all cores on queue 1: call it when no command runs the program. A core
  * whose area (512 bytes, if the program does not say other) is full drops messages, and the last
- * text of the core says how many. On a context that is lost, devices of this process still tell
- * what there is, at each call.
+ * text of the core says how many. On a context that one of its commands has lost it still tells
+ * what there is, at each call; behind a driver older than 1.3 it fails.
  *
  * -ENODATA	the program has no wse_printf(), or no symbols
  * -EBADMSG	a core's messages are damaged (wse_error() says which); the others were handed over

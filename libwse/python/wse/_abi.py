@@ -19,6 +19,7 @@ DRM_WSE_SUBMIT = 0x05  # commands
 DRM_WSE_FAULT = 0x06  # the first fault of a lost context
 DRM_WSE_COUNTERS = 0x07  # counters of the device; since 1.2
 DRM_WSE_CTX_WAIT = 1 << 0  # wait for the lease
+DRM_WSE_SUBMIT_LOST = 1 << 0  # COPY_OUT alone, also of a lost context
 DRM_WSE_CMD_BROADCAST = 1 << 0  # COPY_IN: every core gets the same bytes
 DRM_WSE_CMD_MASKED = 1 << 1  # streams: only elements whose mask bit is 1
 DRM_WSE_CMD_DROP_ZERO = 1 << 2  # STREAM_IN: does not send zeros
@@ -250,7 +251,7 @@ class drm_wse_array(Structure):
 
 class drm_wse_submit(Structure):
     """
-    flags: 0
+    flags: DRM_WSE_SUBMIT_*
     cmds: 1 ... max_cmds of struct drm_wse_cmd
     in_syncs: struct drm_wse_sync: have signalled before it starts
     out_syncs: struct drm_wse_sync: get the submit's fence
@@ -787,7 +788,7 @@ class wse_run_result(Structure):
 
 # ---- callbacks ----
 
-# Takes what the cores have said with wse_printf() (wse_print.h) since the last call, or since the program was copied: fn gets each message of each core, cores by rows, a core's in its order, on the calling thread. The text of a message does not depend on timing where the program does not. It copies from and to all cores on queue 1: call it when no command runs the program. A core whose area (512 bytes, if the program does not say other) is full drops messages, and the last text of the core says how many. On a context that is lost, devices of this process still tell what there is, at each call. -ENODATA the program has no wse_printf(), or no symbols -EBADMSG a core's messages are damaged (wse_error() says which); the others were handed over and what wse_submit() and wse_fence_wait() return
+# Takes what the cores have said with wse_printf() (wse_print.h) since the last call, or since the program was copied: fn gets each message of each core, cores by rows, a core's in its order, on the calling thread. The text of a message does not depend on timing where the program does not. It copies from and to all cores on queue 1: call it when no command runs the program. A core whose area (512 bytes, if the program does not say other) is full drops messages, and the last text of the core says how many. On a context that one of its commands has lost it still tells what there is, at each call; behind a driver older than 1.3 it fails. -ENODATA the program has no wse_printf(), or no symbols -EBADMSG a core's messages are damaged (wse_error() says which); the others were handed over and what wse_submit() and wse_fence_wait() return
 wse_message_fn = CFUNCTYPE(None, c_void_p, c_uint32, c_uint32, c_char_p)
 # one line of text without the newline; may be called from any thread
 wse_log_fn = CFUNCTYPE(None, c_void_p, c_uint, c_char_p)

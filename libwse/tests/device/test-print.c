@@ -192,6 +192,32 @@ static void test_misuse(struct dev *d)
 	wse_program_destroy(silent);
 }
 
+/* behind a driver: the cores' memory is there after a loss, where they stand is not */
+static void test_node(const char *uri)
+{
+	static struct said s;
+	struct dev d;
+
+	if (!ok(!wse_device_open(uri, &d.dev) && !begin(&d), "%s: the program is loaded", uri)) {
+		printf("# %s\n", wse_error());
+		return;
+	}
+	test_words(&d, uri, &s);
+	ok(run(&d, "last", 0x90000000, 0, 0) == -EFAULT && !take(&d, &s) &&
+		   strstr(s.core[0], "at 0x90000000\n"),
+	   "%s: what a core said before its fault", uri);
+	ok(!take(&d, &s) && strstr(s.core[0], "at 0x90000000\n") &&
+		   strstr(loss(&d), "outside of its SRAM"),
+	   "%s: it stays until the context is destroyed: %s", uri, loss(&d));
+	end(&d);
+	ok(!begin(&d) && !take(&d, &s) && !s.calls, "%s: the next one begins without it", uri);
+	ok(run(&d, "hang", 9, 0, 20000) == -EDEADLK && !take(&d, &s) &&
+		   alike(&s, "waits for color 9\n"),
+	   "%s: what cores said before a deadlock", uri);
+	end(&d);
+	wse_device_close(d.dev);
+}
+
 static bool test_model(const char *model, struct said *all)
 {
 	char uri[60];
@@ -222,7 +248,12 @@ static bool test_model(const char *model, struct said *all)
 int main(void)
 {
 	static struct said func, rtl;
+	const char *node = getenv("WSE_DEVICE");
 
+	if (node) {
+		test_node(node);
+		return tap_end();
+	}
 	if (test_model("func", &func) && test_model("rtl", &rtl))
 		ok(!memcmp(func.core, rtl.core, sizeof(func.core)) && func.calls,
 		   "twin and RTL say the same, byte for byte");
