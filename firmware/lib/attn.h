@@ -48,6 +48,8 @@
  * east; the results come back westward from the last column, and the routers on the way forward
  * them (attn_gather). That is the last part of the step, and no row to the north or south waits for
  * it.
+ *
+ * In a program with KERNELS_HALVES the rows of a sequence may share their work: attn_half.h.
  */
 #ifndef WSE_ATTN_H
 #define WSE_ATTN_H
@@ -70,8 +72,8 @@ enum { T_MAX = V3, T_IN = V4, T_X = V5, T_ACC = V6, T_OUT = V7, T_SRC = 12, T_DS
 
 static struct {
 	uint32_t row, rho;	/* position in the sequence; its rows */
-	uint32_t t, d;
-	uint32_t head;		/* bytes of a head's bf16 [d][t] */
+	uint32_t t, d;		/* tokens whose scores are made together; features */
+	uint32_t head;		/* bytes of a head's bf16 [d][of] */
 	uint32_t keys;		/* of a chunk of ATTN_CHUNK products */
 	/* features of a block of sums; features that fit the accumulators */
 	uint32_t fb, wide;
@@ -90,7 +92,25 @@ static struct {
 	 * rows
 	 */
 	uint32_t row16, row32, row_acc, rows16, rows32, rows_acc;
+#ifdef KERNELS_HALVES
+	uint32_t of, of16;	/* tokens of a row: the keys of a source row; DSR word as rows16 */
+	uint32_t first;		/* the first of t tokens among them */
+	uint32_t replay;	/* all keys are sent by this core */
+	uint32_t place_row, slot; /* row of this core in the sequence; of attn_half.h */
+	uint32_t got, drop_to;	/* keys and values of other rows; a word for what is not needed */
+#endif
 } A;
+
+/* tokens of a row, rows of them, and the first of A.t tokens whose scores are made together */
+#ifdef KERNELS_HALVES
+#define ATTN_OF		A.of
+#define ATTN_OF16	A.of16
+#define ATTN_FIRST	A.first
+#else
+#define ATTN_OF		A.t
+#define ATTN_OF16	A.rows16
+#define ATTN_FIRST	0
+#endif
 
 #define P 0x7f80	/* +inf */
 #define N 0xff80	/* -inf */
@@ -113,6 +133,7 @@ static const uint16_t attn_triangle[8][8] __attribute__((aligned(16))) = {
 
 /* n consecutive rows of t elements; the same row n times */
 #define attn_rows16(d, addr, n)	attn_dsr(d, addr, A.row16, A.rows16 + (n), KIND_16)
+#define attn_of16(d, addr, n)	attn_dsr(d, addr, A.row16, ATTN_OF16 + (n), KIND_16)
 #define attn_rows32(d, addr, n)	attn_dsr(d, addr, A.row32, A.rows32 + (n), KIND_32)
 #define attn_rows_acc(d, acc, n)	attn_dsr(d, acc, A.row_acc, A.rows_acc + (n), KIND_ACC)
 #define attn_again32(d, addr, n)	attn_dsr(d, addr, A.row32, n, KIND_32)
@@ -148,14 +169,15 @@ static inline void attn_group(uint32_t group)
 						     : WSE_RX(R) | WSE_TX(W));
 }
 
-static void attn_setup(uint32_t t, uint32_t s, uint32_t d, uint32_t group)
+/* rows of `of` tokens, t of which have their scores made together */
+static void attn_setup(uint32_t of, uint32_t t, uint32_t s, uint32_t d, uint32_t group)
 {
 	uint32_t cfg;
 
 	A.t = t;
 	A.d = d;
-	A.head = 2 * t * d;
-	A.rho = s / t;
+	A.head = 2 * of * d;
+	A.rho = s / of;
 	A.row = wse_row() % A.rho;
 	A.keys = ATTN_CHUNK / t;
 	A.fb = t <= 32 ? 4 : 2;
@@ -170,6 +192,11 @@ static void attn_setup(uint32_t t, uint32_t s, uint32_t d, uint32_t group)
 	A.rows_acc = t << 16;
 	A.color = WSE_COLOR_KEYS;
 	A.place = A.last = A.again = A.up = 0;
+#ifdef KERNELS_HALVES
+	A.of = of;
+	A.of16 = of << 17;
+	A.first = A.replay = A.got = 0;
+#endif
 	cfg = (A.row ? ROUTE_NORTH : ROUTE_OWN) | attn_south();
 	wse_route(WSE_COLOR_KEYS, cfg);
 	wse_route(WSE_COLOR_KEYS + 1, cfg);
@@ -209,8 +236,12 @@ static void attn_next_round(void)
 #define ATTN_AXPY	WSE_TCW(WSE_ENGINE_L, WSE_TOP_AXPY, T_ACC, T_IN, T_X)
 
 #ifndef ATTN_SENDS
+#ifdef KERNELS_HALVES
+#define ATTN_SENDS(r)	((r) == A.row || A.replay)
+#else
 #define ATTN_SENDS(r)	((r) == A.row)	/* this core sends the keys of row r */
-#define ATTN_STRIDE	A.rows16	/* from feature to feature of them */
+#endif
+#define ATTN_STRIDE	ATTN_OF16		/* from feature to feature of them */
 #endif
 
 /* tells mover 0 to send the keys of a chunk, from i on, block by block */
@@ -230,25 +261,25 @@ static __attribute__((noinline)) void attn_send(uint32_t src, uint32_t i, uint32
 /* what a loop over chunks has in registers */
 struct attn_chunks {
 	uint32_t src, b, bt;	/* keys' array; keys of a block, and their products */
-	uint32_t keys, n, t;	/* of a chunk, and their products; of a row */
+	uint32_t keys, n, of;	/* of a chunk, and their products; of a row */
 	uint32_t at;		/* accumulators from here on */
 };
 
 /*
- * The next chunks are products of so many keys of src, and x, bf16 [d][t], in accumulators from at
- * on; own: this row sends the keys.
+ * The next chunks are products of so many keys of src, and x, bf16 [d][of], in accumulators from
+ * at on; own: this row sends the keys.
  */
 static inline struct attn_chunks attn_chunks(uint32_t src, uint32_t x, uint32_t keys, uint32_t at,
 					     int own)
 {
 	uint32_t b = keys < 4 ? keys : 4;
 
-	attn_rows16(T_X, x, A.d);
+	attn_of16(T_X, x, A.d);
 	attn_dsr(T_SRC, src, b + (2 << 16), ATTN_STRIDE + A.d, KIND_16);
 	attn_again_acc(T_ACC, 0, 1);	/* AXPY ignores the shape of this DSR */
 	if (own)
 		attn_send(src, 0, keys);
-	return (struct attn_chunks){src, b, b * A.t, keys, keys * A.t, A.t, at};
+	return (struct attn_chunks){src, b, b * A.t, keys, keys * A.t, ATTN_OF, at};
 }
 
 /*
@@ -305,7 +336,7 @@ static inline void attn_chunk(const struct attn_chunks *c)
  */
 static inline void attn_ahead(const struct attn_chunks *c, uint32_t i, int own)
 {
-	if (own && i + c->keys < c->t)
+	if (own && i + c->keys < c->of)
 		attn_send(c->src, i + c->keys, c->keys);
 }
 
@@ -370,12 +401,12 @@ static __attribute__((noinline)) void attn_drop(uint32_t p, uint32_t r, int forw
 #endif
 
 /*
- * out [d][t], bf16: out[f] = (sum over keys of src[f][key] x[key]) * row, or * scalar where row is
- * 0; src bf16 [d][t].
+ * out [d][of], bf16: out[f] = (sum over keys of src[f][key] x[key]) * row, or * scalar where row is
+ * 0; src bf16 [d][of].
  * Either for all keys (ALL_ROWS), in as many rounds as all features need; x bf16 [keys][t].
- * Or for the keys of row r, within a round; x bf16 [t keys][t]; the sums wait in carry, binary32
- * [d][t], and are complete with the own row's keys. out may be carry. A.again multiplies those that
- * have waited.
+ * Or for the keys of row r, within a round; x bf16 [of keys][t]; the sums wait in carry, binary32
+ * [d][t], and are complete with the own row's keys. out may be carry where t is of. A.again
+ * multiplies those that have waited.
  */
 #define ALL_ROWS	(~0u)
 
@@ -385,8 +416,8 @@ static __attribute__((noinline)) void attn_sums(uint32_t src, uint32_t x, uint32
 {
 	uint32_t all = r == ALL_ROWS, first = all ? 0 : r, last = all ? A.row : r, f, i;
 
-	attn_rows16(T_X, x, all ? (A.row + 1) * A.t : A.t);
-	attn_dsr(T_SRC, src, ATTN_STRIDE + A.fb, A.row16, KIND_16);
+	attn_rows16(T_X, x, all ? (A.row + 1) * ATTN_OF : ATTN_OF);
+	attn_dsr(T_SRC, src, ATTN_STRIDE + A.fb, ATTN_OF + (2 << 16), KIND_16);
 	attn_again_acc(T_ACC, 0, 1);
 	attn_rows_acc(D_A, 0, A.wide);
 	attn_again32(T_ROW, row, A.wide);
@@ -405,13 +436,13 @@ static __attribute__((noinline)) void attn_sums(uint32_t src, uint32_t x, uint32
 					WSE_DSR_HALF(T_SRC, 0, src, ATTN_STRIDE + A.fb);
 					src += (ATTN_STRIDE >> 16) * A.fb;
 					wse_issue_index(WSE_ENGINE_M0, T_OUT, T_SRC,
-							all ? r * A.t : 0, WSE_SEND_END);
+							all ? r * ATTN_OF : 0, WSE_SEND_END);
 				}
 				WSE_DSR_HALF(T_ACC, 0, i * A.t, 0);
 				wse_issue(r ? ATTN_AXPY : ATTN_AXPY + WSE_CLEAR, A.fb);
 			}
 		}
-		attn_rows16(T_DST, out, A.wide);
+		attn_of16(T_DST, out, A.wide);
 		if (last < A.row)
 			vv(VMOV, D_B, D_A, 0);
 		else if (row) {
@@ -420,7 +451,7 @@ static __attribute__((noinline)) void attn_sums(uint32_t src, uint32_t x, uint32
 		} else
 			vs(VMUL, T_DST, D_A, scalar);
 		carry += 4 * A.t * A.wide;
-		out += 2 * A.t * A.wide;
+		out += 2 * ATTN_OF * A.wide;
 		if (all)
 			attn_next_round();
 	}
@@ -442,7 +473,10 @@ static inline void attn_see(uint32_t i)
 	attn_dsr(T_MSK, attn_triangle[i & 7], 8 + (2 << 16), A.keys + (16 << 16), KIND_16);
 }
 
-/* P of the own row [t][t]: 0 where the token does not see the key */
+/*
+ * P of the t keys of the own row that are these tokens' [t][t]: 0 where the token does not see the
+ * key
+ */
 static void attn_hide(uint32_t p)
 {
 	uint32_t row16 = A.rows16 + 8, a;
@@ -460,12 +494,14 @@ static void attn_hide(uint32_t p)
 }
 
 /*
- * P of the t keys of row r, bf16 [t][t] = ew_soft_exp(s - max), masked; scores s binary32 [t][t]. A
- * loop tells an instruction's operands while the lanes do the ones before.
+ * P of n keys, bf16 [n][t] = ew_soft_exp(s - max), scores s binary32 [n][t]; own: of the t keys
+ * that are these tokens', masked. A loop tells an instruction's operands while the lanes do the
+ * ones before.
  */
-static __attribute__((noinline)) void attn_p(uint32_t s, uint32_t r, uint32_t p, uint32_t max)
+static __attribute__((noinline)) void attn_p(uint32_t s, uint32_t own, uint32_t all, uint32_t p,
+					     uint32_t max)
 {
-	uint32_t own = r == A.row, t = A.t, keys = A.keys, n = keys * t, i = 0, a = 0;
+	uint32_t t = A.t, keys = A.keys, n = keys * t, i = 0, a = 0;
 	uint32_t row16 = A.row16, row32 = A.row32;
 
 	attn_rows32(D_A, s, keys);
@@ -483,7 +519,7 @@ static __attribute__((noinline)) void attn_p(uint32_t s, uint32_t r, uint32_t p,
 		vsoft_exp(D_B);
 		p += 2 * n;
 		i += keys;
-	} while (i < t);
+	} while (i < all);
 	if (own)
 		attn_hide(p - 2 * t * t);
 }
@@ -515,15 +551,19 @@ static inline void attn_p_again(uint32_t src, uint32_t x, uint32_t r, uint32_t p
 		vsoft_exp(D_B);
 		p += 2 * c.n;
 		i += c.keys;
-	} while (i < c.t);
+	} while (i < c.of);
 	if (own)
-		attn_hide(p - 2 * c.t * c.t);
+		attn_hide(p - 2 * c.of * c.of);
 }
 
-/* scores of the keys of row r, binary32 [t][t] */
+#ifdef KERNELS_HALVES
+static void attn_slot(uint32_t k, uint32_t v);
+#endif
+
+/* scores of the keys k of row r, binary32 [of][t] */
 static inline void attn_scores(uint32_t k, uint32_t q, uint32_t r, uint32_t s)
 {
-	uint32_t wide = 2 * A.keys < A.t ? 2 * A.keys : A.t, sends = ATTN_SENDS(r), i = 0;
+	uint32_t wide = 2 * A.keys < ATTN_OF ? 2 * A.keys : ATTN_OF, sends = ATTN_SENDS(r), i = 0;
 	const struct attn_chunks c = attn_chunks(k, q, wide, 0, sends);
 
 	attn_rows_acc(D_A, 0, c.keys);
@@ -540,26 +580,26 @@ static inline void attn_scores(uint32_t k, uint32_t q, uint32_t r, uint32_t s)
 		i += c.keys;
 		s += 4 * c.n;
 		WSE_DSR_HALF(D_B, 0, s, A.row32);
-	} while (i < c.t);
+	} while (i < c.of);
 #ifdef KERNELS_SLOPES
 	if (A.slopes) {
-		s -= 4 * c.t * c.t;
-		for (i = 0; i < c.t; i += A.keys) {
+		s -= 4 * c.of * c.of;
+		for (i = 0; i < c.of; i += A.keys) {
 			attn_rows32(T_DST, s, A.keys);
-			attn_bias(r * c.t + i, 0);
-			s += 4 * A.keys * c.t;
+			attn_bias(r * c.of + i, 0);
+			s += 4 * A.keys * c.of;
 		}
 	}
 #endif
 }
 
 /*
- * Row T_ROW, in accumulators, = max [t] of the scores s, binary32 [t][t], of the keys of row r,
+ * Row T_ROW, in accumulators, = max [t] of the scores s, binary32 [of][t], of the keys of row r,
  * and, if r is not 0, of max. Leaves max in D_B.
  */
 static inline void attn_max(uint32_t s, uint32_t r, uint32_t max)
 {
-	uint32_t n = r == A.row ? 8 : A.t, a;
+	uint32_t n = r == A.row ? 8 : ATTN_OF, a;
 
 	attn_again_acc(T_ROW, ATTN_CHUNK, 1);
 	attn_again32(D_B, max, 1);
@@ -567,6 +607,14 @@ static inline void attn_max(uint32_t s, uint32_t r, uint32_t max)
 		vv(VMOV, T_ROW, D_B, 0);
 	else
 		vs(VMIN, T_ROW, T_ROW, 0xff800000);
+#ifdef KERNELS_HALVES
+	if (r == A.row && A.first) {	/* keys that all of these tokens see */
+		attn_again_acc(V1, ATTN_CHUNK, A.first);
+		attn_rows32(D_A, s, A.first);
+		vv(VMAX, V1, D_A, V1);
+		s += 4 * A.first * A.t;
+	}
+#endif
 	attn_again_acc(V1, ATTN_CHUNK, n);
 	attn_rows32(D_A, s, n);
 	attn_dsr(T_MSK, attn_triangle, 8 + (2 << 16), 8 + (16 << 16), KIND_16);
@@ -643,14 +691,80 @@ static void attn_recip(uint32_t l)
 	}
 }
 
+#ifdef KERNELS_HALVES
+#define ATTN_STEP static __attribute__((noinline))	/* it stands in two places */
+#else
+#define ATTN_STEP static inline
+#endif
+
+/*
+ * Scores s and maxima of the keys k of row r for the head's queries q; in one pass then P and the
+ * values v, too. Behind the own row's o, max and l, which is 1 / l, are complete.
+ */
+ATTN_STEP void attn_step(uint32_t k, uint32_t v, uint32_t q, uint32_t r, uint32_t s, uint32_t o,
+			 uint32_t max, uint32_t l)
+{
+	attn_scores(k, q, r, s);
+#ifdef KERNELS_HALVES
+	attn_slot(k, v);
+#endif
+	attn_max(s, r, max);
+	if (!A.again) {
+		vv(VMOV, D_B, T_ROW, 0);
+		return;
+	}
+	attn_again();
+	/* P in place of scores */
+#ifdef KERNELS_HALVES
+	uint32_t own = r == A.row, n = own ? A.first : A.of;
+
+	if (n)
+		attn_p(s, 0, n, s, max);
+	if (own) {
+		attn_p(s + 4 * n * A.t, 1, A.t, s + 2 * n * A.t, max);
+		n += A.t;
+	}
+	if (n < A.of) { /* keys that none of these tokens sees */
+		attn_rows16(D_B, s + 2 * n * A.t, A.of - n);
+		vs(VAND, D_B, D_B, 0);
+	}
+#else
+	attn_p(s, r == A.row, A.t, s, max);
+#endif
+	attn_l(s, l, ATTN_OF, r);
+	if (r == A.row)
+		attn_recip(l);
+#ifdef KERNELS_DROP
+	if (A.drop)
+		attn_drop(s, r, 1);
+#endif
+	attn_sums(v, s, r, A.again + 4 * A.t, o, l, 0);
+}
+
+#ifdef KERNELS_HALVES
+#include "attn_half.h"
+#endif
+
 static inline void attn_kernel(const struct wse_attn_args *a)
 {
 	uint32_t t = a->t, tt = 2 * t * t, p = a->work, q = a->qkv, o = a->o, max = a->max;
 	uint32_t l = a->recip, keep = wse_attn_keeps(t, a->s), part, i, r;
 
-	attn_setup(t, a->s, a->d, a->group);
+	uint32_t of = t;
+
+#ifdef KERNELS_HALVES
+	uint32_t halves = wse_attn_halves(t, a->s, a->d);
+
+	if (halves)
+		t /= 2;
+#endif
+	attn_setup(of, t, a->s, a->d, a->group);
 	if (!keep)
-		A.again = p + 2 * tt;
+		A.again = p + 4 * of * t;
+#ifdef KERNELS_HALVES
+	if (halves)
+		attn_half_setup();
+#endif
 	part = A.head * a->heads;
 #ifdef KERNELS_FULL
 	uint32_t share = a->heads / a->kv, left = share, k = q + part, v = k + A.head * a->kv;
@@ -666,32 +780,25 @@ static inline void attn_kernel(const struct wse_attn_args *a)
 #ifdef KERNELS_DROP
 		attn_drop_head(a->drop, a->s, a->heads, i);
 #endif
+#ifdef KERNELS_HALVES
+		if (halves)
+			attn_half_queries(q);
+#endif
 		for (r = 0; r <= A.row; r++) {
 			uint32_t s = keep ? p + 2 * tt * r : p;
 
 			if (r == A.row)
 				attn_turn();
-			attn_scores(k, q, r, s);
-			attn_max(s, r, max);
-			if (keep) {
-				vv(VMOV, D_B, T_ROW, 0);
-				continue;
-			}
-			attn_again();
-			attn_p(p, r, p, max); /* P in place of scores */
-			attn_l(p, l, t, r);
-			if (r == A.row)
-				attn_recip(l);
-#ifdef KERNELS_DROP
-			if (A.drop)
-				attn_drop(p, r, 1);
-#endif
-			attn_sums(v, p, r, A.again + 4 * t, o, l, 0);
+			attn_step(k, v, q, r, s, o, max, l);
 		}
+#ifdef KERNELS_HALVES
+		if (halves)
+			attn_half_late(k, v, p, o, max, l);
+#endif
 		attn_next_round();
 		if (keep) {
 			for (r = 0; r <= A.row; r++)
-				attn_p(p + 2 * tt * r, r, p + tt * r, max);
+				attn_p(p + 2 * tt * r, r == A.row, t, p + tt * r, max);
 			attn_l(p, l, t * (A.row + 1), 0);
 			attn_recip(l);
 #ifdef KERNELS_DROP
@@ -702,8 +809,8 @@ static inline void attn_kernel(const struct wse_attn_args *a)
 		}
 		q += A.head;
 		o += A.head;
-		max += 4 * t;
-		l += 4 * t;
+		max += 4 * of;
+		l += 4 * of;
 #ifdef KERNELS_FULL
 		if (!--left) {
 			left = share;
@@ -712,6 +819,10 @@ static inline void attn_kernel(const struct wse_attn_args *a)
 		}
 #endif
 	}
+#ifdef KERNELS_HALVES
+	if (halves)
+		attn_half_done();
+#endif
 	attn_done();
 }
 

@@ -116,7 +116,7 @@ static inline void attn_ds(uint32_t v, uint32_t g, uint32_t r, uint32_t p, uint3
 	attn_rows_acc(V0, 0, c.keys);
 	attn_rows16(D_A, p, c.keys);
 	attn_rows16(D_B, ds, c.keys);
-	for (i = 0; i < c.t; i += c.keys) {
+	for (i = 0; i < c.of; i += c.keys) {
 		attn_chunk(&c);
 		WSE_DSR_HALF(D_A, 0, p, row16);
 		WSE_DSR_HALF(D_B, 0, ds, row16);
@@ -175,7 +175,7 @@ static inline void attn_back_kernel(const struct wse_attn_back_args *a)
 	uint32_t t = a->t, tt = 2 * t * t, keep = wse_attn_keeps_ds(t, a->s, a->d), i, r;
 	uint32_t dot = a->work, p = dot + 4 * t, ds = p + tt, step = keep ? tt : 0, carry = ds + tt;
 
-	attn_setup(t, a->s, a->d, a->group);
+	attn_setup(t, t, a->s, a->d, a->group);
 	routes_kgrad();
 #ifdef KERNELS_FULL
 	uint32_t share = a->heads / a->kv, nth = 0, k = a->qkv + A.head * a->heads,

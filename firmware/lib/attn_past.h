@@ -59,7 +59,7 @@ static inline void attn_past_kernel(const struct wse_attn_past_args *a)
 	uint32_t max = l + 4 * t, p = max + 4 * t, keep = wse_attn_keeps(t, a->s);
 	uint32_t part, ppart, head;
 
-	attn_setup(t, t, a->d, a->group);
+	attn_setup(t, t, t, a->d, a->group);
 	A.row = *(const volatile uint16_t *)a->count;
 	if (!keep)
 		A.again = p + 2 * tt;
@@ -85,22 +85,11 @@ static inline void attn_past_kernel(const struct wse_attn_past_args *a)
 			uint32_t s = keep ? p + 2 * tt * r : p;
 
 			past_stride = own ? A.rows16 : a->s << 17;
-			attn_scores(from, q, r, s);
-			attn_max(s, r, max);
-			if (keep) {
-				vv(VMOV, D_B, T_ROW, 0);
-				continue;
-			}
-			attn_again();
-			attn_p(p, r, p, max); /* P in place of scores */
-			attn_l(p, l, t, r);
-			if (own)
-				attn_recip(l);
-			attn_sums(own ? v : from + ppart, p, r, A.again + 4 * t, o, l, 0);
+			attn_step(from, own ? v : from + ppart, q, r, s, o, max, l);
 		}
 		if (keep) {
 			for (r = 0; r <= A.row; r++)
-				attn_p(p + 2 * tt * r, r, p + tt * r, max);
+				attn_p(p + 2 * tt * r, r == A.row, t, p + tt * r, max);
 			attn_l(p, l, t * (A.row + 1), 0);
 			attn_recip(l);
 			past_sums(v, past + ppart, a->s << 17, p, o, l);

@@ -13,7 +13,7 @@
 #include "ops/oracle.h"
 #include "ops/scalar_attn.h"
 
-enum { A_D, A_HEADS, A_GROUP, A_KV, A_SCALE };
+enum { A_D, A_HEADS, A_GROUP, A_KV, A_SCALE, A_HALVES };
 enum { IN_QKV, IN_O, IN_DOUT, IN_MAX, IN_RECIP, IN_SLOPES = WSE_ATTN_IN_SLOPES, IN_DROP };
 enum { OUT_O, OUT_MAX, OUT_RECIP, OUT_WORK };
 enum { OUT_DQKV, OUT_BACK_WORK, OUT_BACK_SUMS };
@@ -68,6 +68,27 @@ void wse_op_attn_back(struct wse_graph *g, const struct wse_attn_op *a, uint32_t
 	if (kv_of(a) != a->heads)
 		op->out[OUT_BACK_SUMS] = wse_graph_value(g, "attention", WSE_TYPE_BYTE,
 							 WSE_SHAPE_WORK, wse_attn_sums(g->t, a->d));
+}
+
+/* ---- rows that share their work (firmware/lib/attn_half.h) ---- */
+
+int wse_attn_halve(struct wse_graph *g, uint32_t program, int on)
+{
+	int n = 0;
+
+	for (uint32_t i = 0; i < g->nops; i++) {
+		struct wse_op *op = &g->ops[i];
+
+		if (op->kind != WSE_OP_ATTN || op->program != program ||
+		    !wse_attn_halves(g->t, g->seq, op->arg[A_D]))
+			continue;
+		op->arg[A_HALVES] = on;
+		g->values[op->out[OUT_WORK]].rows =
+			on ? wse_attn_halves_work(g->t, op->arg[A_D])
+			   : wse_attn_work(g->t, g->seq, op->arg[A_D], op->arg[A_HEADS]);
+		n++;
+	}
+	return n;
 }
 
 /* ---- slopes (ALiBi) ---- */
@@ -296,8 +317,11 @@ static uint64_t drop_cycles(const struct wse_graph *g, const struct wse_op *op)
 
 static uint64_t attn_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
+	uint32_t d = op->arg[A_D], heads = op->arg[A_HEADS], group = op->arg[A_GROUP];
+
 	return WSE_START_CYCLES +
-	       wse_attn_cycles(g->t, g->seq, op->arg[A_D], op->arg[A_HEADS], op->arg[A_GROUP]) +
+	       (op->arg[A_HALVES] ? wse_attn_halves_cycles(g->t, g->seq, d, heads, group)
+				  : wse_attn_cycles(g->t, g->seq, d, heads, group)) +
 	       slope_cycles(g, op) + drop_cycles(g, op);
 }
 

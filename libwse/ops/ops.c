@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "graph/place.h"
 
 /* where data may begin above every version of the program with the kernels of GPT-2's form */
 #define KERNELS_END		 0x4980u
@@ -125,6 +126,48 @@ static enum wse_op_full wanted(const struct wse_graph *g, uint32_t program)
 	return most;
 }
 
+/* programs whose attention deals its work out to the rows, in place of others */
+static const struct {
+	const char *of;
+	struct wse_graph_program is;
+} halves[] = {{"train.elf", {"halves.elf", 0x5300}},
+	      {"forward.elf", {"halves_forward.elf", 0x3000}},
+	      {"full.elf", {"full_halves.elf", 0x5c00}},
+	      {"full_forward.elf", {"full_halves_forward.elf", 0x3480}}};
+
+/*
+ * A graph that has found its places takes such a program where it fits, too: the bits are the same.
+ */
+static int try_halves(struct wse_graph *g)
+{
+	for (uint32_t i = 0; i < g->nprograms; i++) {
+		struct wse_graph_program *p = &g->programs[i], was = *p;
+		uint32_t base = g->base;
+		size_t k = 0;
+		int ret;
+
+		while (k < sizeof(halves) / sizeof(*halves) && strcmp(p->file, halves[k].of))
+			k++;
+		if (k == sizeof(halves) / sizeof(*halves) || !wse_attn_halve(g, i, 1))
+			continue;
+		*p = halves[k].is;
+		if (p->end > g->base)
+			g->base = p->end;
+		ret = wse_graph_place(g);
+		if (!ret)
+			continue;
+		if (ret != -E2BIG)
+			return ret;
+		*p = was;
+		g->base = base;
+		wse_attn_halve(g, i, 0);
+		ret = wse_graph_place(g);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
 static void choose_programs(struct wse_graph *g)
 {
 	for (uint32_t i = 0; i < g->nprograms; i++) {
@@ -175,6 +218,7 @@ int wse_ops_finish(struct wse_graph *g)
 		u->grad_last = i;
 	}
 	ret = wse_graph_finish(g, check, wse_kind_name);
+	ret = ret ? ret : try_halves(g);
 	return (ret && ret != -E2BIG) || g->forward ? ret : check_grads(g, ret);
 }
 

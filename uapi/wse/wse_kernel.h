@@ -39,6 +39,12 @@ enum wse_color {
 	WSE_COLOR_KGRAD = 10,
 	WSE_COLOR_GROUP = 12,	/* 12 and 13: head groups eastward, by column */
 	WSE_COLOR_GROUP_BACK = 14, /* head groups' result westward */
+	/*
+	 * 15 to 18: exchange of mirrored rows, northward and southward, of queries, then of results
+	 */
+	WSE_COLOR_SWAP = 15,
+	WSE_COLOR_UP = 19,	/* keys and values to a sequence's first row */
+	WSE_COLOR_DOWN = 20,	/* 20 and 21: and on, row r to r + 1 on WSE_COLOR_DOWN + (r & 1) */
 };
 
 /*
@@ -179,11 +185,31 @@ static inline int wse_attn_keeps(uint32_t t, uint32_t s)
 	return s * t <= WSE_ATTN_SCORES || s == t;
 }
 
+/*
+ * Forward, in halves.elf and its like: do rows mirrored in a sequence exchange half of their
+ * tokens' queries, so that all rows have as much to do. The bits are the same. Half a row's tokens
+ * must keep the lanes busy, and keys and values of two rows need room. Not with slopes or dropout,
+ * which belong to a row's own tokens.
+ */
+static inline int wse_attn_halves(uint32_t t, uint32_t s, uint32_t d)
+{
+	return t >= 32 && t % 16 == 0 && s >= 4 * t && s / t % 2 == 0 && 2 * d <= t;
+}
+
 /* scores, then P; or those of a row's keys, factors of a token's older sums, and sums of o */
 static inline uint32_t wse_attn_work(uint32_t t, uint32_t s, uint32_t d, uint32_t heads)
 {
 	(void)heads;
 	return wse_attn_keeps(t, s) ? 4 * s * t : 4 * t * t + 4 * t + 4 * t * d;
+}
+
+/*
+ * with halves of rows: these of half the tokens; of a mirrored row queries, o, maxima and sums;
+ * keys and values of two rows
+ */
+static inline uint32_t wse_attn_halves_work(uint32_t t, uint32_t d)
+{
+	return 2 * t * t + 14 * t + 12 * t * d + 16;
 }
 
 /* its backward pass; the gradients of q (times scale), k and v take the places of q, k and v */

@@ -164,7 +164,8 @@ static uint32_t put_drop(struct rig *g, const struct data *d, const struct shape
 	return to;
 }
 
-static void test_shape(struct rig *g, const struct shape *s, int wild, int beside)
+static void test_shape(struct rig *g, const char *program, const struct shape *s, int wild,
+		       int beside)
 {
 	uint32_t h = s->d * s->heads, tokens = s->t * g->tile.rows, cycles = 0;
 	struct wse_attn_args a = {.t = s->t,
@@ -181,11 +182,15 @@ static void test_shape(struct rig *g, const struct shape *s, int wild, int besid
 				       .kv = kv_of(s)};
 	uint32_t shared = kv_of(s) == s->heads ? 0 : wse_attn_sums(s->t, s->d);
 	uint32_t work = wse_attn_work(s->t, s->s, s->d, s->heads);
+	int halves = strstr(program, "halves") && wse_attn_halves(s->t, s->s, s->d);
 	uint32_t work_back = wse_attn_back_work(s->t, s->s, s->d, s->heads);
 	uint64_t more[2];
 	struct data d;
 	char name[160];
 	int ret;
+
+	if (halves)
+		work = wse_attn_halves_work(s->t, s->d);
 
 	snprintf(name, sizeof(name), "%s: t %u, s %u, d %u, %u heads of %u, %u columns each%s%s%s",
 		 wse_device_uri(g->dev), s->t, s->s, s->d, s->heads, kv_of(s), s->group,
@@ -221,7 +226,8 @@ static void test_shape(struct rig *g, const struct shape *s, int wild, int besid
 	   ret ? wse_error() : "");
 
 	test_cycles(g, "forward", cycles,
-		    wse_attn_cycles(s->t, s->s, s->d, s->heads, s->group) + more[0]);
+		    halves ? wse_attn_halves_cycles(s->t, s->s, s->d, s->heads, s->group)
+			   : wse_attn_cycles(s->t, s->s, s->d, s->heads, s->group) + more[0]);
 	b.qkv = a.qkv;
 	b.o = a.o;
 	b.max = a.max;
@@ -252,7 +258,7 @@ static void test_shapes(const char *uri, const char *program, const struct shape
 		return;
 	rig_seed = 1;
 	for (size_t i = 0; i < n; i++)
-		test_shape(&g, &shapes[i], i % 3 == 2, beside);
+		test_shape(&g, program, &shapes[i], i % 3 == 2, beside);
 	rig_close(&g);
 }
 
@@ -353,6 +359,16 @@ int main(void)
 	};
 	/* several heads on several columns, each with keys of its own: in every program */
 	static const struct shape several[] = {{16, 32, 4, 2, 2, 0}, {8, 16, 8, 3, 2, 0}};
+	/* rows that share their work, between others; then heads that share keys, too */
+	static const struct shape halved[] = {
+		{32, 128, 16, 1, 1, 0}, {16, 64, 16, 1, 1, 0}, {32, 128, 4, 1, 4, 0},
+		{32, 128, 8, 2, 1, 0},	{32, 64, 8, 1, 1, 0},  {64, 256, 8, 1, 1, 0},
+		{32, 128, 8, 1, 2, 0},
+	};
+	static const struct shape halved8[] = {
+		{32, 256, 8, 2, 1, 0}, {48, 192, 8, 1, 1, 0}, {32, 256, 16, 1, 2, 0}};
+	static const struct shape halved_shared[] = {
+		{32, 128, 8, 2, 1, 1}, {32, 128, 8, 2, 2, 1}, {32, 128, 8, 4, 1, 2}};
 	/* of the larger program; scores kept, and in one pass */
 	static const struct shape dropped[] = {
 		{16, 64, 16, 1, 1, 0}, {8, 32, 8, 3, 1, 0},    {24, 96, 8, 1, 1, 0},
@@ -388,6 +404,16 @@ int main(void)
 		test_program(uri, "full.elf", shared, COUNT(shared));
 		test_program(uri, "full.elf", shared4, COUNT(shared4));
 	}
+	test_program("sim:func,rows=4,cols=4,races=1", "halves.elf", halved, COUNT(halved));
+	test_program("sim:func,rows=8,cols=2,races=1", "halves.elf", halved8, COUNT(halved8));
+	for (int seed = 1; seed <= 2; seed++) {
+		snprintf(uri, sizeof(uri), "sim:func,rows=8,cols=4,shuffle=1,seed=%d", seed);
+		test_program(uri, "halves.elf", halved, COUNT(halved));
+		test_program(uri, "halves.elf", halved8, COUNT(halved8));
+		test_program(uri, "full_halves.elf", halved_shared, COUNT(halved_shared));
+	}
+	test_program("sim:rtl,rows=4,cols=4", "halves.elf", halved, COUNT(halved));
+	test_program("sim:rtl,rows=4,cols=4", "full_halves.elf", halved_shared, 2);
 	test_device("sim:rtl,rows=2,cols=2", several, COUNT(several));
 	test_program("sim:rtl,rows=2,cols=2,seed=5", "full.elf", shared, COUNT(shared));
 	test_program("sim:rtl,rows=4,cols=4", "full.elf", shared4, COUNT(shared4));
