@@ -404,10 +404,10 @@ static int check_start(struct wse_params *p, const struct wse_run_shape *how)
 {
 	const char *from = how->checkpoint;
 
-	if (how->mode == WSE_MODE_CHECK || how->mode == WSE_MODE_EVAL_ALL ||
-	    (from ? !strcmp(from, "auto") : how->mode == WSE_MODE_GENERATE))
+	if (how->mode == WSE_MODE_CHECK || how->mode == WSE_MODE_EVAL_ALL)
 		return 0;
-	return wse_params_check(p, from);
+	/* text is made with the last one, whichever the file names */
+	return wse_params_check(p, !from && how->mode == WSE_MODE_GENERATE ? "auto" : from);
 }
 
 static int run(const struct args *a, struct wse_params *p, struct wse_run_shape *how,

@@ -3,15 +3,15 @@
 #include "train/params.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/handle.h"
-#include "input/bpe.h"
-#include "input/hf_config.h"
 #include "memx/ckpt.h"
 #include "model/create.h"
+#include "train/model_dir.h"
 #include "train/session.h"
 
 int wse_params_create(struct wse_params **out)
@@ -276,38 +276,34 @@ int wse_params_make(struct wse_params *p, const struct wse_model *model,
 	return ret;
 }
 
-/* what a checkpoint says of it, too */
-static int look_at_tokenizer(const char *path, struct wse_train_state *run)
+/* the last checkpoint of the folder; one that is damaged is told of when it is loaded */
+static int check_last(const struct wse_config *cfg, enum wse_ckpt_load what)
 {
-	struct wse_bpe *b = NULL;
-	int ret = *path ? wse_bpe_open(path, &b) : 0;
+	char path[WSE_MODEL_DIR_PATH];
+	struct wse_failure before;
+	int ret;
 
-	if (ret || !b)
-		return ret;
-	run->tokenizer = wse_bpe_size(b);
-	run->tokenizer_sum = wse_bpe_sum(b);
-	wse_bpe_close(b);
-	return 0;
+	wse_model_dir_last(cfg->model_dir, ULLONG_MAX, path);
+	if (!path[0])
+		return 0;
+	wse_failure_keep(&before, 0);
+	ret = wse_session_fits(cfg, path, what);
+	return ret == -EINVAL ? ret : wse_failure_undo(&before);
 }
 
 static int check(const struct wse_params *p, const char *checkpoint)
 {
-	struct wse_train_state run = {0};
-	const struct wse_memx_cfg cfg = wse_session_memx_cfg(&p->cfg);
 	const char *path = checkpoint ? checkpoint : p->cfg.ckpt;
-	int ret;
+	enum wse_ckpt_load what = p->cfg.forward ? WSE_CKPT_EVAL : p->cfg.load_states;
+	int last = p->cfg.autoload == WSE_AUTOLOAD_ALWAYS ||
+		   (p->cfg.forward && p->cfg.autoload == WSE_AUTOLOAD_EVAL);
 
 	if (!p->ready)
 		return wse_fail(-EINVAL, "the params are empty: wse_params_read() or "
 					 "wse_params_make() first");
-	if (!*path)
-		return 0;
-	ret = look_at_tokenizer(p->cfg.tokenizer, &run);
-	if (ret)
-		return ret;
-	ret = wse_hf_config_check(path, &p->cfg.model);
-	ret = ret ? ret : wse_ckpt_fits(path, &cfg, &run, p->cfg.load_states);
-	return ret ? wse_fail_in(ret, "checkpoint %.200s: ", path) : 0;
+	if (*path && strcmp(path, "auto"))
+		return wse_session_fits(&p->cfg, path, what);
+	return *path || last ? check_last(&p->cfg, what) : 0;
 }
 
 int wse_params_check(struct wse_params *p, const char *checkpoint)

@@ -29,6 +29,33 @@ struct wse_memx_cfg wse_session_memx_cfg(const struct wse_config *cfg)
 	};
 }
 
+/* what a checkpoint says of it, too */
+static int look_at_tokenizer(const char *path, struct wse_train_state *run)
+{
+	struct wse_bpe *b = NULL;
+	int ret = *path ? wse_bpe_open(path, &b) : 0;
+
+	if (ret || !b)
+		return ret;
+	run->tokenizer = wse_bpe_size(b);
+	run->tokenizer_sum = wse_bpe_sum(b);
+	wse_bpe_close(b);
+	return 0;
+}
+
+int wse_session_fits(const struct wse_config *cfg, const char *path, enum wse_ckpt_load what)
+{
+	const struct wse_memx_cfg mc = wse_session_memx_cfg(cfg);
+	struct wse_train_state run = {0};
+	int ret = look_at_tokenizer(cfg->tokenizer, &run);
+
+	if (ret)
+		return ret;
+	ret = wse_hf_config_check(path, &cfg->model);
+	ret = ret ? ret : wse_ckpt_fits(path, &mc, &run, what);
+	return ret ? wse_fail_in(ret, "checkpoint %.200s: ", path) : 0;
+}
+
 /* the plan is made: a smaller batch must have one, too */
 static int too_few_samples(struct wse_session *s)
 {

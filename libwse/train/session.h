@@ -57,6 +57,9 @@ void wse_session_close(struct wse_session *s);
 /* what of it MemoryX and checkpoints know */
 struct wse_memx_cfg wse_session_memx_cfg(const struct wse_config *cfg);
 
+/* before there is one: is a checkpoint of this model, and its tokenizer (wse_ckpt_fits())? */
+int wse_session_fits(const struct wse_config *cfg, const char *path, enum wse_ckpt_load what);
+
 /*
  * another device, ready for the model: of the same tile shape, or with other columns but enough of
  * them

@@ -176,10 +176,11 @@ int wse_params_plan(struct wse_params *p, const char *uri, uint32_t flags, wse_l
 		    void *ctx, struct wse_plan_info *info);
 
 /*
- * Are the parameters of a checkpoint (NULL: the file's ckpt_path, if any) those of the model:
- * names, shapes, shards, config.json? Its headers are read alone, and no device is opened.
+ * Are the parameters of a checkpoint (NULL: the file's ckpt_path, if any; "auto": the last one in
+ * its model_dir) those of the model: names, shapes, shards, config.json? And was it trained with
+ * the tokenizer of these params? Its headers are read alone, and no device is opened.
  *
- * -EINVAL	it is of another model
+ * -EINVAL	it is of another model or tokenizer
  * -EBADMSG	it is damaged
  * -ENOENT, ...	it cannot be read
  */

@@ -1781,10 +1781,11 @@ files
 """)
 
 bind("wse_params_check", c_int, POINTER(wse_params), c_char_p, doc="""
-Are the parameters of a checkpoint (NULL: the file's ckpt_path, if any) those of the model:
-names, shapes, shards, config.json? Its headers are read alone, and no device is opened.
+Are the parameters of a checkpoint (NULL: the file's ckpt_path, if any; "auto": the last one in
+its model_dir) those of the model: names, shapes, shards, config.json? And was it trained with
+the tokenizer of these params? Its headers are read alone, and no device is opened.
 
--EINVAL      it is of another model
+-EINVAL      it is of another model or tokenizer
 -EBADMSG     it is damaged
 -ENOENT, ... it cannot be read
 """)

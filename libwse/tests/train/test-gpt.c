@@ -519,8 +519,9 @@ static void refused(void)
 		{{"sim:func,rows=4,cols=4", 1, {"model.num_heads=3"}, 1}, "heads"},
 		{{"sim:func,rows=4,cols=4", 1, {"model.num_heads=8", "model.hidden_size=60"}, 2},
 		 "choose 32 or 64"},
-		{{"sim:func,rows=4,cols=4", 1, {"model.hidden_size=40", "model.num_heads=4"}, 2},
-		 "choose"},
+		/* more padding than features */
+		{{"sim:func,rows=4,cols=4", 1, {"model.hidden_size=8", "model.num_heads=4"}, 2},
+		 "hidden_size 8 is not a multiple of 4 x 4 columns = 16: choose 16"},
 		{{"sim:func,rows=4,cols=4", 1, {"model.filter_size=65540"}, 1},
 		 "filter_size 65540 is more than 16384 x 4 columns: choose 65536"},
 		{{"sim:func,rows=4,cols=4",
