@@ -17,8 +17,9 @@ WARN := -Wall -Wextra -Werror
 # -ffp-contract=off: the numerics contract forbids fused multiply-add everywhere a bit can depend on
 # it
 CFLAGS := -O2 $(G) -std=gnu11 -ffp-contract=off $(WARN)
-# sanitizer flavour of the same objects, used by tests: objects under build/asan/
-ASAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+# sanitizer flavour of the same objects, used by tests: objects under build/asan/. -O1: compiled in
+# half the time of -O2, a third of -O3, and as fast
+ASAN := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 
 # Filled by the layers:
 #   ALL      what `make` builds
