@@ -20,7 +20,7 @@
 #define TWIN_CODE_PAGE 8 /* log2 of the bytes that one flag of twin_core.code covers */
 #define TWIN_NPAGES (WSE_SRAM_BYTES >> TWIN_CODE_PAGE)
 /* to an odd number of cache lines a core, whose flags of pages fill one for each 16 KiB of SRAM */
-#define TWIN_CORE_PAD (WSE_SRAM_BYTES >> 14 & 1 ? 64 : 128)
+#define TWIN_CORE_PAD (WSE_SRAM_BYTES >> 14 & 1 ? 128 : 64)
 
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -155,9 +155,6 @@ struct twin_core {
 	struct twin_dec *dec; /* [NWORDS + 1] */
 	uint32_t *block;     /* jit/: [NWORDS] translated blocks that begin here */
 	uint8_t *sram;
-	struct {
-		uint32_t end, block; /* end: the word after the one that it begins at; 0: none */
-	} entered[TWIN_NENTERED]; /* jit/: blocks that were entered lately */
 	uint32_t idx;	       /* row * cols + col */
 	uint16_t col, row;     /* CSR_ID as a word */
 	wse_retire_fn trace;

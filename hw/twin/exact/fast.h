@@ -56,8 +56,6 @@ static inline uint32_t twin_wavelet(float v, uint32_t i, unsigned int shift)
 
 /* ---- what fast/ and jit/ keep in a core ---- */
 
-#define TWIN_NENTERED 8u
-
 /* what is known of a bf16 operand, see f32_copy.c */
 struct twin_f32_copy {
 	bool full, uses;	     /* it is valid; the operand has been used once */

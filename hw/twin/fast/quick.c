@@ -229,19 +229,13 @@ static enum twin_src2 src2_of(const struct twin_shape *b)
 	return !b ? TWIN_SRC2_SCALAR : b->bf16 ? TWIN_SRC2_BF16 : TWIN_SRC2_WORDS;
 }
 
-/* rows, or groups, as they can be done at once */
-static enum twin_src1 rows_of(struct twin_rows *s, const struct twin_shape *d,
-			      const struct twin_shape *a, const struct twin_shape *b)
+/* rows as they can be done at once */
+static struct twin_rows rows_of(const struct twin_shape *d, const struct twin_shape *a,
+				const struct twin_shape *b)
 {
-	enum twin_src1 src1 = a->bf16 ? TWIN_SRC1_BF16 : TWIN_SRC1_WORDS;
-	bool again = d->len == WSE_LANES && !a->step;
-
-	*s = (struct twin_rows){d->len, d->len1, d->step, a->step, b ? b->step : 0};
-	if (!adjoins(d) || !(again || adjoins(a)) || (b && !adjoins(b)))
-		return src1;
-	s->width = d->len * d->len1;
-	s->rows = 1;
-	return again ? src1 | TWIN_SRC1_ROW : src1;
+	if (adjoins(d) && adjoins(a) && (!b || adjoins(b)))
+		return (struct twin_rows){.width = d->len * d->len1, .rows = 1};
+	return (struct twin_rows){d->len, d->len1, d->step, a->step, b ? b->step : 0};
 }
 
 /* prepares the operation; false: quick.c does not do it */
@@ -249,13 +243,13 @@ static bool find_op(struct twin_prepared_op *w, uint32_t tcw, const struct twin_
 		    const struct twin_shape *a, const struct twin_shape *b)
 {
 	uint32_t op = (tcw & WSE_TCW_OP_MASK) - WSE_TOP_VADD, n = d->len * d->len1;
-	enum twin_src1 src1;
 
 	memset(w, 0, sizeof(*w));
 	if (!same_rows(d, a) || (b && !same_rows(d, b)) || n > MOST)
 		return false;
-	src1 = rows_of(&w->s, d, a, b);
-	w->fn = twin_vector[op][twin_vector_variant(d->bf16, src1, src2_of(b))];
+	w->s = rows_of(d, a, b);
+	w->fn = twin_vector[op][twin_vector_variant(
+		d->bf16, a->bf16 ? TWIN_SRC1_BF16 : TWIN_SRC1_WORDS, src2_of(b))];
 	if (!w->fn)
 		return false;
 	when_done(w, tcw, n);
@@ -365,36 +359,6 @@ uint32_t twin_issue_inside(struct twin_mesh *m, struct twin_core *c, uint32_t tc
 	return twin_is_quick(tcw) && m->quick && idle(c)
 		       ? issue_quick(m, c, tcw, scalar, site)
 		       : twin_issue_from_inside(m, c, tcw, scalar);
-}
-
-/* looks at an operand again whose words were written; true: it has an id again */
-static bool renew(struct twin_mesh *m, struct twin_core *c, uint32_t n)
-{
-	struct twin_lane *l = &c->lane[n];
-
-	if (l->id)
-		return false;
-	refresh(m, c, l, c->dsr[n]);
-	return l->id;
-}
-
-uint32_t twin_quick_renew(struct twin_mesh *m, struct twin_core *c, uint32_t tcw, uint32_t scalar,
-			  struct twin_site *site)
-{
-	bool two = twin_has_src2(tcw), any;
-	const struct twin_prepared_op *w;
-	struct operands o;
-
-	(void)scalar;
-	any = renew(m, c, TWIN_TCW_FIELD(tcw, DST));
-	any |= renew(m, c, TWIN_TCW_FIELD(tcw, SRC1));
-	if (!(any | (two && renew(m, c, TWIN_TCW_FIELD(tcw, SRC2)))))
-		return false;
-	o = operands_of(c, tcw);
-	w = place_of(m, tcw, &o);
-	if (is_op(w, tcw, &o) && w->code)
-		site->code = w->code;
-	return true;
 }
 
 void twin_quick_forget(struct twin_mesh *m)

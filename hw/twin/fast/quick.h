@@ -44,12 +44,6 @@ uint32_t twin_issue_from_inside(struct twin_mesh *m, struct twin_core *c, uint32
 /* enum TWIN_INSIDE_* */
 uint32_t twin_issue_inside(struct twin_mesh *m, struct twin_core *c, uint32_t tcw, uint32_t scalar,
 			   struct twin_site *site);
-/*
- * Looks again at the words of operands that have no id; false: none of those got one. Where the
- * operation on them has code, the site calls that from now on.
- */
-uint32_t twin_quick_renew(struct twin_mesh *m, struct twin_core *c, uint32_t tcw, uint32_t scalar,
-			  struct twin_site *site);
 /* the code of all operations is gone */
 void twin_quick_forget(struct twin_mesh *m);
 

@@ -66,13 +66,6 @@ static uint32_t length(struct twin_core *c, uint32_t index)
 	return n;
 }
 
-/* forgets the blocks that begin at n words */
-static void forget(struct twin_core *c, uint32_t from, uint32_t n)
-{
-	memset(&c->block[from], 0, n * sizeof(*c->block));
-	memset(c->entered, 0, sizeof(c->entered));
-}
-
 /* forgets all blocks of the part's cores */
 static void flush(struct twin_mesh *m, struct twin_translator *t)
 {
@@ -86,7 +79,7 @@ static void flush(struct twin_mesh *m, struct twin_translator *t)
 	t->code.nsites = 0;
 	twin_quick_forget(m);
 	for (i = 0; i < m->ncores; i++)
-		forget(&m->core[m->first + i], 0, TWIN_NWORDS);
+		memset(m->core[m->first + i].block, 0, TWIN_NWORDS * sizeof(*m->core->block));
 }
 
 static uint64_t hash_of(const struct twin_dec *dec, uint32_t index, uint32_t n)
@@ -152,26 +145,12 @@ static uint32_t translate(struct twin_mesh *m, struct twin_core *c, uint32_t ind
 	return code > TWIN_NO_BLOCK ? code : 0;
 }
 
-/* twin_core.block of a word, mostly without reading that table, which fits no near cache */
-static inline uint32_t block_at(struct twin_core *c, uint32_t word)
-{
-	uint32_t i = (word ^ word >> 3) & (TWIN_NENTERED - 1);
-
-	if (c->entered[i].end != word + 1) {
-		if (c->block[word] <= TWIN_NO_BLOCK)
-			return c->block[word];
-		c->entered[i].end = word + 1;
-		c->entered[i].block = c->block[word];
-	}
-	return c->entered[i].block;
-}
-
 struct twin_left twin_enter_block(struct twin_mesh *m, struct twin_core *c, uint32_t word,
 				  uint32_t limit, uint32_t done)
 {
 	typedef struct twin_left enter(struct twin_core * c, uint8_t * sram, const uint32_t *table,
 				       const uint8_t *code, uint32_t limit, uint32_t done);
-	uint32_t b = word < TWIN_NWORDS ? block_at(c, word) : TWIN_NO_BLOCK;
+	uint32_t b = word < TWIN_NWORDS ? c->block[word] : TWIN_NO_BLOCK;
 	struct twin_left left;
 	enter *fn;
 
@@ -189,7 +168,7 @@ void twin_translate_forget(struct twin_core *c, uint32_t index, uint32_t n)
 {
 	uint32_t from = index > BLOCK - 1 ? index - (BLOCK - 1) : 0;
 
-	forget(c, from, index + n - from);
+	memset(&c->block[from], 0, (index + n - from) * sizeof(*c->block));
 	c->stale = true;
 }
 

@@ -111,9 +111,9 @@ FORCED __m256i f2i(__m256 f)
 			 const struct twin_rows *s, bool dh, enum twin_src1 src1,         \
 			 enum twin_src2 src2)                                             \
 	{                                                                                 \
-		const bool ah = src1 & TWIN_SRC1_BF16, row = src1 & TWIN_SRC1_ROW;        \
+		const bool ah = src1 == TWIN_SRC1_BF16;                                   \
 		const uint32_t dn = dh ? 16 : 32;                                         \
-		const uint32_t an = row ? 0 : ah ? 16 : 32;                               \
+		const uint32_t an = ah ? 16 : 32;                                         \
 		const uint32_t bn = src2 == TWIN_SRC2_BF16 ? 16 : 32;                     \
 		const bool scalar = src2 == TWIN_SRC2_SCALAR;                             \
 		uint32_t rows, n;                                                         \
@@ -151,11 +151,7 @@ FORCED __m256i f2i(__m256 f)
 	VARIANT(name, 0, 0, src2) \
 	VARIANT(name, 1, 0, src2) \
 	VARIANT(name, 0, 1, src2) \
-	VARIANT(name, 1, 1, src2) \
-	VARIANT(name, 0, 2, src2) \
-	VARIANT(name, 1, 2, src2) \
-	VARIANT(name, 0, 3, src2) \
-	VARIANT(name, 1, 3, src2)
+	VARIANT(name, 1, 1, src2)
 #define VARIANTS(name, value, kind, expr) \
 	LOOPS(name, value, kind, expr)    \
 	EACH_SRC1(name, 0)                \
@@ -163,9 +159,7 @@ FORCED __m256i f2i(__m256 f)
 	EACH_SRC1(name, 2)
 WSE_VOPS_ELEMENTS(VARIANTS)
 
-#define ROW_OF(name, src2)                                                                   \
-	name##_00##src2, name##_10##src2, name##_01##src2, name##_11##src2, name##_02##src2, \
-		name##_12##src2, name##_03##src2, name##_13##src2
+#define ROW_OF(name, src2) name##_00##src2, name##_10##src2, name##_01##src2, name##_11##src2
 #define ROW(name, value, kind, expr) \
 	[(value)-WSE_TOP_VADD] = {ROW_OF(name, 0), ROW_OF(name, 1), ROW_OF(name, 2)},
 twin_vector_fn *const twin_vector[TWIN_VECTOR_OPS][TWIN_VECTOR_VARIANTS] = {WSE_VOPS_ELEMENTS(ROW)};

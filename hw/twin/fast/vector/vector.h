@@ -12,7 +12,7 @@
 #include "wse_regs.h"
 
 #define TWIN_VECTOR_OPS	     (WSE_TCW_OP_MASK - WSE_TOP_VADD + 1) /* codes from VADD on */
-#define TWIN_VECTOR_VARIANTS 24u
+#define TWIN_VECTOR_VARIANTS 12u
 
 struct twin_rows {
 	uint16_t width, rows; /* width: a multiple of LANES */
@@ -22,9 +22,6 @@ struct twin_rows {
 enum twin_src1 {
 	TWIN_SRC1_WORDS,
 	TWIN_SRC1_BF16,
-	/* one row of LANES for all groups, whatever the rows say; of words, of bf16 */
-	TWIN_SRC1_ROW,
-	TWIN_SRC1_BF16_ROW,
 };
 
 enum twin_src2 {
@@ -42,7 +39,7 @@ extern twin_vector_fn *const twin_vector[TWIN_VECTOR_OPS][TWIN_VECTOR_VARIANTS];
 static inline unsigned int twin_vector_variant(bool d_bf16, enum twin_src1 src1,
 					       enum twin_src2 src2)
 {
-	return (unsigned int)src2 << 3 | (unsigned int)src1 << 1 | (unsigned int)d_bf16;
+	return (unsigned int)src2 << 2 | (unsigned int)src1 << 1 | (unsigned int)d_bf16;
 }
 
 /* VRSUM, VRMAX: one group after the other into the lane partials */

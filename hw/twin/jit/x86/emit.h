@@ -7,15 +7,14 @@
 #include "twin/jit/translate.h"
 
 #define TWIN_EMIT_ROOM (TWIN_BLOCK_MAX * 128u) /* bytes that a block takes at most */
-#define TWIN_OP_ROOM   512u		     /* bytes that the code of an operation takes at most */
+#define TWIN_OP_ROOM   512u /* bytes that the code of an operation takes at most */
 
 struct twin_code {
 	uint8_t *buf;
 	uint32_t at, leave, leave_index, first; /* offsets: next byte; common exits; first block */
-	/* where an operation's code goes that does not fit; where an operand has no id */
-	uint32_t miss, renew;
-	uint32_t move;	       /* what a lane does whose DSR got another base */
-	uint64_t *generated;   /* counts: the way of func.h */
+	uint32_t miss;		/* where an operation's code goes that does not fit */
+	uint32_t move;		/* what a lane does whose DSR got another base */
+	uint64_t *generated;	/* counts: the way of func.h */
 	struct twin_site *site; /* of blocks so far */
 	uint32_t nsites;
 };

@@ -67,34 +67,18 @@ static void emit_move(struct emit *e)
 
 /* ---- ways that do not fit ---- */
 
-/* r8 = the site, which the call names that returns to [rsp] */
-static void get_site(struct emit *e)
+/*
+ * Where the code of an operation that does not fit jumps to: twin_issue_inside(), with edx and ecx
+ * as they are, and r8 the site, which the call names that returns to [rsp].
+ */
+static void emit_miss(struct emit *e)
 {
+	e->t->miss = here(e);
 	bytes(e, 0x4c, 0x8b, 0x04, 0x24); /* mov r8, [rsp] */
 	bytes(e, 0x49, 0x63, 0x40, 0xfc); /* movsxd rax, dword [r8 - 4] */
 	bytes(e, 0x49, 0x01, 0xc0);	  /* add r8, rax */
-}
-
-/*
- * Where the code of an operation that does not fit jumps to: twin_issue_inside(), with edx and ecx
- * as they are; or the site's code once more, where words of an operand were written but its shape
- * is the same.
- */
-static void emit_misses(struct emit *e)
-{
-	e->t->miss = here(e);
-	get_site(e);
 	arguments(e, (uint64_t)(uintptr_t)twin_issue_inside);
 	bytes(e, 0xff, 0xe0); /* jmp rax */
-	e->t->renew = here(e);
-	get_site(e);
-	bytes(e, 0x52, 0x51, 0x41, 0x50); /* push rdx, rcx, r8 */
-	arguments(e, (uint64_t)(uintptr_t)twin_quick_renew);
-	bytes(e, 0xff, 0xd0);		  /* call rax */
-	bytes(e, 0x41, 0x58, 0x59, 0x5a); /* pop r8, rcx, rdx */
-	rr(e, 0x85, EAX, EAX);
-	jcc_to(e, CC_E, e->t->miss);
-	bytes(e, 0x41, 0xff, 0x20); /* jmp [r8] */
 }
 
 /* ---- in and out ---- */
@@ -122,7 +106,7 @@ void twin_emit_entry(struct twin_mesh *m, struct twin_code *t)
 	bytes(e, 0x48, 0x83, 0xc4, 0x08);				      /* add rsp, 8 */
 	bytes(e, 0x41, 0x5f, 0x41, 0x5e, 0x41, 0x5d, 0x41, 0x5c, 0x5d, 0x5b); /* pop r15 ... rbx */
 	e1(e, 0xc3);
-	emit_misses(e);
+	emit_miss(e);
 	emit_move(e);
 	e->t->first = e->t->at = (here(e) + 15) & ~15u;
 }

@@ -85,7 +85,7 @@ static void guard(struct emit *e, const struct twin_prepared_op *w, const struct
 		if (!o[i].s || (i && o[i].dsr == o[0].dsr) || (i == SRC2 && o[2].dsr == o[1].dsr))
 			continue;
 		member_op(e, 7, LANE(&o[i], id), w->id[i]);
-		jcc_to(e, CC_NE, e->t->renew);
+		jcc_to(e, CC_NE, e->t->miss);
 	}
 	guard_engines(e);
 	guard_pages(e, &o[DST]);
