@@ -40,15 +40,6 @@
  * Heads of queries that share keys and values (in a program with KERNELS_FULL) each take them in
  * turn, as if they were their own.
  *
- * Slopes (KERNELS_SLOPES) are added to a chunk's scores behind the sums over features and over
- * columns, before the mask (attn_bias).
- *
- * A head that spans columns: each column has some of the features. Two columns send each other the
- * products of a chunk, and each adds, the western one's first. Of more, mover 1 adds them, west to
- * east; the results come back westward from the last column, and the routers on the way forward
- * them (attn_gather). That is the last part of the step, and no row to the north or south waits for
- * it.
- *
  * In a program with KERNELS_HALVES the rows of a sequence may share their work: attn_half.h.
  */
 #ifndef WSE_ATTN_H
@@ -149,25 +140,7 @@ static inline uint32_t attn_south(void)
 	return A.row + 1 < A.rho ? WSE_TX(S) : 0;
 }
 
-/*
- * Routes of a head's columns. Only the westward route of the middle ones could harm a later start
- * with other groups; all wavelets on it have passed by then: see attn_done().
- */
-static inline void attn_group(uint32_t group)
-{
-	uint32_t c = wse_col();
-
-	A.last = group - 1;
-	A.place = c % group;
-	if (group == 2)
-		A.up = ATTN_CHUNK;
-	wse_route(WSE_COLOR_GROUP + (c & 1), WSE_RX(R) | WSE_TX(E));
-	wse_route(WSE_COLOR_GROUP + (~c & 1), WSE_RX(W) | WSE_TX(R));
-	wse_route(WSE_COLOR_GROUP_BACK, A.place < A.last
-						? WSE_RX(E) | WSE_TX(R) | (A.place ? WSE_TX(W) : 0)
-					: A.last > 1 ? WSE_RX(R) | WSE_TX(W) | WSE_TX(R)
-						     : WSE_RX(R) | WSE_TX(W));
-}
+#include "attn_cols.h"
 
 /* rows of `of` tokens, t of which have their scores made together */
 static void attn_setup(uint32_t of, uint32_t t, uint32_t s, uint32_t d, uint32_t group)
@@ -282,42 +255,6 @@ static inline struct attn_chunks attn_chunks(uint32_t src, uint32_t x, uint32_t 
 	return (struct attn_chunks){src, b, b * A.t, keys, keys * A.t, ATTN_OF, at};
 }
 
-/*
- * Adds n accumulators over the columns of a head; all columns get the sums. mem: those of some keys
- * [t], from 0 on, go to D_B; else those from A.up on go to accumulators 0 ... n-1. Uses V2, D_C,
- * D_K, T_DST, T_MSK. Two columns send each other theirs, mover 1, and add, mover 0. Of more, mover
- * 1 adds on the way east; at the last column it sends the sums west and to its own ramp, and mover
- * 0 stores them: a sum returns only after its element was sent, so here it may take that one's
- * place, and mover 0 always takes it.
- */
-static __attribute__((noinline)) void attn_gather(uint32_t n, uint32_t keys, int mem)
-{
-	uint32_t east = WSE_COLOR_GROUP + (wse_col() & 1), place = A.place, two = A.last == 1;
-	uint32_t west = east ^ WSE_COLOR_GROUP ^ (WSE_COLOR_GROUP + 1);
-	uint32_t add = WSE_TCW(WSE_ENGINE_M1, WSE_TOP_MOVE, D_K, T_DST, 0);
-	uint32_t get = WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MOVE, D_C, T_MSK, 0);
-
-	wse_dsr_fabin(V2, west);
-	wse_dsr_fabin(T_MSK, two && place ? west : WSE_COLOR_GROUP_BACK);
-	wse_dsr_fabout(D_K, place < A.last ? east : WSE_COLOR_GROUP_BACK, n);
-	attn_dsr(T_DST, mem ? 0 : A.up, n + (1 << 16), 1, KIND_ACC);
-	if (mem)
-		get -= (D_C - D_B) << WSE_TCW_DST_SHIFT;
-	else
-		attn_dsr(D_C, 0, n + (1 << 16), 1, KIND_ACC);
-	if (two) {
-		get += WSE_TOP_MADD - WSE_TOP_MOVE + (T_DST << WSE_TCW_SRC2_SHIFT);
-		if (mem)	/* the shape of D_B */
-			attn_rows_acc(T_DST, 0, keys);
-	} else if (place) {
-		add = WSE_TCW(WSE_ENGINE_M1, WSE_TOP_MADD, D_K, V2, T_DST);
-	}
-	wse_wait(1);
-	wse_issue(add, 0);
-	wse_issue(get, 0);
-	wse_wait(6);
-}
-
 /* [keys][t] = sum over f of src[f][key] x[f], of the next keys that are sent */
 static inline void attn_chunk(const struct attn_chunks *c)
 {
@@ -340,65 +277,7 @@ static inline void attn_ahead(const struct attn_chunks *c, uint32_t i, int own)
 		attn_send(c->src, i + c->keys, c->keys);
 }
 
-#ifdef KERNELS_SLOPES
-/* the head's slope, of a table behind its rows of 0, 1 ...; 0: there is no table */
-static void attn_slope(uint32_t table, uint32_t heads, uint32_t i)
-{
-	const volatile uint32_t *all = (const volatile uint32_t *)table;
-
-	A.slopes = table;
-	if (table)
-		A.slope = all[A.keys * A.t + wse_col() / (A.last + 1) * heads + i];
-}
-
-/*
- * T_DST [keys][t] += slope * position, of keys from `first` on, which are counted from the
- * sequence's start: first + 0, 1 ... is exact. Uses D_C, D_K, and accumulators from acc on.
- */
-static __attribute__((noinline)) void attn_bias(uint32_t first, uint32_t acc)
-{
-	attn_rows32(D_K, A.slopes, A.keys);
-	attn_rows_acc(D_C, acc, A.keys);
-	vs(VADD, D_C, D_K, VEC_MAGIC + first);
-	vs(VADD, D_C, D_C, WSE_F32(-12582912.0f));
-	vs(VMUL, D_C, D_C, A.slope);
-	vv(VADD, T_DST, T_DST, D_C);
-}
-#endif
-
-#ifdef KERNELS_DROP
-/* a word of the table behind the tokens': ~seed, keep, scale, 1 / scale */
-static uint32_t attn_drop_word(uint32_t i)
-{
-	return ((const volatile uint32_t *)A.drop)[A.t + i];
-}
-
-/* in all kernels of a head, the i-th of this column */
-static void attn_drop_head(uint32_t table, uint32_t s, uint32_t heads, uint32_t i)
-{
-	A.drop = table;
-	A.drop_head = (wse_col() / (A.last + 1) * heads + i) * s;
-	if (table && !attn_drop_word(1))
-		A.drop = 0;
-}
-
-/* P of the keys of row r, bf16 [t][t]: what is dropped gets a sign, or, forward, becomes 0 */
-static __attribute__((noinline)) void attn_drop(uint32_t p, uint32_t r, int forward)
-{
-	uint32_t i;
-
-	for (i = 0; i < A.t; i += A.keys) {
-		drop_bits(A.drop, A.t, A.drop_head + r * A.t + i, A.keys);
-		vs(VIADD, V0, V0, attn_drop_word(1) ^ 0x80000000u);
-		vs(VAND, V0, V0, 0x80000000u);
-		attn_rows16(D_A, p, A.keys);
-		vv(VOR, D_A, D_A, V0);
-		if (forward)
-			vv(VGATE, D_A, D_A, D_A);
-		p += 2 * A.keys * A.t;
-	}
-}
-#endif
+#include "attn_beside.h"
 
 /*
  * out [d][of], bf16: out[f] = (sum over keys of src[f][key] x[key]) * row, or * scalar where row is
