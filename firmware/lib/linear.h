@@ -7,9 +7,9 @@
  * travel once round the row: the core behind the owner begins, the owner comes last and keeps them.
  * When 2 * b * t <= 128 the accumulator file has two halves: the lanes fill one while mover 0
  * empties the other. The lanes and mover 0 get their next block as soon as its half is free, so
- * that the lanes find it waiting when they finish the last. The order of blocks is the same in
- * every core, so a waiting core always waits for one earlier in this order, which can proceed: no
- * deadlock.
+ * that the lanes find it waiting when they finish the last; what the scalar code has to prepare
+ * comes behind both. The order of blocks is the same in every core, so a waiting core always waits
+ * for one earlier in this order, which can proceed: no deadlock.
  *
  * The loop only issues control words that were made when the core's role changed. Bias, activation
  * and residual follow the last block, over all sums at once.
@@ -83,18 +83,25 @@ static inline uint32_t next_place(uint32_t place, uint32_t cols)
 }
 
 /*
- * Waits until the lanes have finished their block in this half; the next block may wait behind it
- * or run. Each half has a task's flag: a flag does not count, but the half gets no other block
- * before this function has taken the flag.
+ * Each half has a task's flag. A flag does not count, and the half gets no other block before the
+ * flag was taken; the other half's is blocked meanwhile. The task of the half that comes first:
  */
-static inline void lanes_done(uint32_t half)
+static inline uint32_t halves_begin(uint32_t half)
 {
 	wse_task_block(T_HALF + (half ^ 1));
-	wse_task_unblock(T_HALF + half);
-	wse_task_take();
+	return T_HALF + half;
 }
 
-static inline void lanes_end(void)
+/* behind wse_task_take(): the task of the half that comes next; flip 0: there is one */
+static inline uint32_t next_half(uint32_t task, uint32_t flip)
+{
+	wse_task_block(task);
+	task ^= flip;
+	wse_task_unblock(task);
+	return task;
+}
+
+static inline void halves_end(void)
 {
 	wse_task_unblock(T_HALF);
 	wse_task_unblock(T_HALF + 1);
@@ -244,45 +251,51 @@ static inline struct word sum_word(uint32_t place, uint32_t cols)
 static inline void linear_forward_kernel(const struct wse_linear_args *a)
 {
 	uint32_t cols = used_cols(), nblk = a->nblk, own = nblk / cols, b = a->b, bt = b * a->t;
-	uint32_t overlap = 2 * bt <= WSE_NACC, y = a->y, place = first_place(cols), half = 0, i, o;
+	uint32_t overlap = 2 * bt <= WSE_NACC, y = a->y, place = first_place(cols), filled, i, o;
 	uint32_t lanes = WSE_TCW(WSE_ENGINE_L, WSE_TOP_AXPY, L_HALF, L_STREAM, L_X) +
 			 WSE_THEN(T_HALF) + WSE_CLEAR;
 
 	setup_halves(bt);
 	setup_lanes(a->x, a->t, a->k);
 	wse_issue(lanes, b);
+	if (overlap)
+		lanes ^= FLIP_LANES;
+	filled = halves_begin(0);
 	setup_row(bt);
 	wse_dsr_mem(L_OWN, y, WSE_DT_FP32, bt, 4);
 	for (o = 0; o < cols; o++) {
 		struct word w = sum_word(place, cols);
 		uint32_t step = place == cols - 1 ? 4 * bt : 0;
-		uint32_t ring = w.tcw + (half ? w.flip : 0);
 
+		if (filled != T_HALF)
+			w.tcw ^= w.flip;
 		/* without a free half the next block waits until mover 0 has emptied this one */
 		for (i = own; i; i--) {
 			nblk--;
 			if (overlap) {
-				lanes ^= FLIP_LANES;
 				wse_wait(ENG_M0);
 				if (nblk)
 					wse_issue(lanes, b);
-				lanes_done(half);
-				wse_issue(ring, 0);
-				ring ^= w.flip;
-				half ^= 1;
+				wse_task_take();
+				wse_issue(w.tcw, 0);
+				lanes ^= FLIP_LANES;
+				w.tcw ^= w.flip;
+				filled = next_half(filled, 1);
 			} else {
-				lanes_done(0);
-				wse_issue(ring, 0);
+				wse_task_take();
+				wse_issue(w.tcw, 0);
 				wse_wait(ENG_M0);
 				if (nblk)
 					wse_issue(lanes, b);
 			}
-			y += step;
-			wse_dsr_base(L_OWN, y, bt, 4);
+			if (step) {
+				y += step;
+				wse_dsr_base(L_OWN, y, bt, 4);
+			}
 		}
 		place = next_place(place, cols);
 	}
-	lanes_end();
+	halves_end();
 	wse_wait(ENG_M0);
 	linear_post(a);
 	wse_wait(ENG_L);
@@ -329,7 +342,7 @@ static inline struct word copy_word(uint32_t place, uint32_t cols)
  * descriptors for after the first block's dy: the lanes' part, and mover 1, which adds to the sums
  * from the north
  */
-static inline void wgrad_setup(const struct wse_wgrad_args *a)
+static __attribute__((noinline)) void wgrad_setup(const struct wse_wgrad_args *a)
 {
 	uint32_t r = wse_row();
 
@@ -350,51 +363,56 @@ static inline void wgrad_setup(const struct wse_wgrad_args *a)
 static inline void linear_wgrad_kernel(const struct wse_wgrad_args *a)
 {
 	uint32_t cols = used_cols(), own = a->nblk / cols, b = a->b, bt = b * a->t;
-	uint32_t overlap = 2 * bt <= WSE_NACC, dy = a->dy, place = first_place(cols), half = 0,
-		 begun = 0, i, o;
+	uint32_t overlap = 2 * bt <= WSE_NACC, dy = a->dy, place = first_place(cols), begun = 0, o;
 	uint32_t lanes =
 		WSE_TCW(WSE_ENGINE_L, WSE_TOP_DOT, L_HALF, L_STREAM, L_X) + WSE_THEN(T_HALF);
+	uint32_t used = halves_begin(overlap);
 
+	/* as if the lanes had finished with the second half */
+	if (overlap)
+		wse_task_activate(used);
 	setup_halves(bt);
 	setup_row(bt);
 	wse_dsr_mem(L_OWN, dy, WSE_DT_BF16, bt, 2);
 	for (o = 0; o < cols; o++) {
 		struct word w = copy_word(place, cols);
-		uint32_t step = place == cols - 1 ? 2 * bt : 0;
-		uint32_t ring = w.tcw + (half ? w.flip : 0);
+		uint32_t step = place == cols - 1 ? 2 * bt : 0, i = own;
 
+		if (begun && used != T_HALF)
+			w.tcw ^= w.flip;
 		/*
 		 * dy of the previous block is in its half: the lanes get that block, and mover 0
-		 * gets this one once its half is free
+		 * gets this one once its half is free. What can wait comes behind both.
 		 */
-		for (i = own; i; i--) {
-			if (begun) {
+		do {
+			if (begun++) {
 				wse_wait(ENG_M0);
 				wse_issue(lanes, b);
+				wse_task_take();
+				wse_issue(w.tcw, 0);
 				if (overlap)
 					lanes ^= FLIP_LANES;
-				if (begun > overlap)
-					lanes_done(half);
-			}
-			wse_issue(ring, 0);
-			if (!begun++)
+				used = next_half(used, overlap);
+			} else {
+				wse_issue(w.tcw, 0);
 				wgrad_setup(a);
-			if (overlap) {
-				ring ^= w.flip;
-				half ^= 1;
 			}
-			dy += step;
-			wse_dsr_base(L_OWN, dy, bt, 2);
-		}
+			if (overlap)
+				w.tcw ^= w.flip;
+			if (step) {
+				dy += step;
+				wse_dsr_base(L_OWN, dy, bt, 2);
+			}
+		} while (--i);
 		place = next_place(place, cols);
 	}
 	wse_wait(ENG_M0);
 	wse_issue(lanes, b);
-	if (begun > overlap)
-		lanes_done(half);
-	if (overlap)
-		lanes_done(half ^ 1);
-	lanes_end();
+	for (o = 0; o <= overlap; o++) {
+		wse_task_take();
+		used = next_half(used, overlap);
+	}
+	halves_end();
 	if (a->db) {
 		bias_sums(a, own * b);
 		wse_wait(ENG_L);

@@ -118,7 +118,7 @@ static inline struct wse_block_cost wse_linear_block(const struct wse_graph *g, 
 
 	return (struct wse_block_cost){
 		.lanes = 100 * (wse_sent(density, b * k) * (t / g->tile.lanes) + 5),
-		.trip = 100 * (b * t + (t <= 8 ? 27 : 35)),
+		.trip = 100 * (b * t + 18),
 		/* each run of a feature has requests of its own */
 		.port = b * cols * (density < 1.0 ? some : run),
 	};
@@ -150,19 +150,19 @@ static inline double wse_burst(double density)
 
 /*
  * The links to the south carry the stream and the sums, two wavelets an element; those of a single
- * row carry the sums alone. A trip shares the core's link to the router with them. A masked
- * gradient comes back LINEAR, or else in the bursts of 8 elements that have one.
+ * row carry the sums alone. A trip shares the core's link to the router with the block's sums, a
+ * wavelet a cycle. A masked gradient comes back LINEAR, or else in the bursts of 8 elements that
+ * have one.
  */
 static inline struct wse_block_cost wse_wgrad_block(const struct wse_graph *g, uint64_t k,
 						    double density)
 {
 	uint64_t b = g->nfeat, t = g->t, element = g->tile.rows == 1 ? 124 : 200;
-	uint64_t each = t <= 8 ? 140 : b >= 4 ? 295 : 175;
 	uint64_t link = b * (density < 1.0 ? wse_part(density, k * element) : k * element) + 400;
 	struct wse_block_cost c = {
 		/* behind the last feature, the lane tree's last result */
 		.lanes = 100 * (wse_sent(density, b * k) * (t / g->tile.lanes) + 8),
-		.trip = wse_most(100 * (b * t + 41) + wse_part(density, each * k), link),
+		.trip = wse_most(100 * (b * t + 20) + wse_part(density, 100 * b * k), link),
 		/* bursts of up to 32 bytes, or of 64 without a pause */
 		.port = b * wse_bus_columns(g) *
 			(g->tile.group ? wse_most(300, k * 50) : wse_bursts(k)),

@@ -109,6 +109,7 @@ module wse_core (
   logic [2:0]  rv_wait;
   logic [4:0]  rv_recv_color;
   logic        if_req, if_gnt, ls_req, ls_gnt;
+  logic        b_free, rv_late;
   logic [11:0] if_row, ls_row;
   logic [15:0] ls_we;
   logic [31:0] ls_wd;
@@ -286,10 +287,14 @@ module wse_core (
   end
 
   // ---- SRAM port B: service plane, movers, loads and stores, fetch ----
-  assign m0_mgnt = m0_mreq && !svc_rw && !scrubbing;
-  assign m1_mgnt = m1_mreq && !svc_rw && !scrubbing && !m0_mreq;
-  assign ls_gnt = ls_req && !svc_rw && !scrubbing && !m0_mreq && !m1_mreq;
-  assign if_gnt = if_req && !svc_rw && !scrubbing && !m0_mreq && !m1_mreq && !ls_req;
+  // A mover takes memory's elements cycle after cycle: the scalar side, which waited in the last
+  // cycle, goes first then, so that it can prepare what comes behind this operation.
+  assign b_free = !svc_rw && !scrubbing;
+  assign m0_mgnt = m0_mreq && b_free && !(rv_late && (ls_req || if_req));
+  assign m1_mgnt = m1_mreq && b_free && !m0_mreq && !(rv_late && (ls_req || if_req));
+  assign ls_gnt = ls_req && b_free && (rv_late || !(m0_mreq || m1_mreq));
+  assign if_gnt = if_req && b_free && (rv_late || !(m0_mreq || m1_mreq)) && !ls_req;
+  always @(posedge clk_i) rv_late <= !clr && ((ls_req && !ls_gnt) || (if_req && !if_gnt));
   always_comb begin
     b_en = svc_rw || scrubbing || m0_mreq || m1_mreq || ls_req || if_req;
     b_we = '0;
@@ -308,10 +313,10 @@ module wse_core (
     end else if (scrubbing) begin
       b_row = scrub_row;
       b_we = '1;
-    end else if (m0_mreq || m1_mreq || ls_req) begin
-      b_row = m0_mreq ? m0_mrow : m1_mreq ? m1_mrow : ls_row;
-      b_we = m0_mreq ? m0_mwe : m1_mreq ? m1_mwe : ls_we;
-      b_wd0 = m0_mreq ? m0_mwd : m1_mreq ? m1_mwd : ls_wd;
+    end else if (!if_gnt) begin
+      b_row = m0_mgnt ? m0_mrow : m1_mgnt ? m1_mrow : ls_row;
+      b_we = m0_mgnt ? m0_mwe : m1_mgnt ? m1_mwe : ls_gnt ? ls_we : '0;
+      b_wd0 = m0_mgnt ? m0_mwd : m1_mgnt ? m1_mwd : ls_wd;
       b_wd1 = b_wd0;
       b_wd2 = b_wd0;
       b_wd3 = b_wd0;

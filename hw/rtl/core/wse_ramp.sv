@@ -246,13 +246,18 @@ module wse_ramp (
 
   // infl counts the elements taken for the color that have not left, the wavelet in mXt included. A
   // credit that a SEND uses in this cycle is no room, and the last one is not promised to both
-  // movers at once.
+  // movers at once. A credit that comes back in this cycle is room, for an element uses it a cycle
+  // later at the earliest: from a mover's take to the credit that it used are four cycles so, and
+  // CHAN_DEPTH wavelets on their way keep up one a cycle.
   logic        same;
+  logic [2:0]  m0_back, m1_back;
   assign same = m0t_color_i == m1t_color_i;
-  assign m0t_room_o = pick(t0, t1, t2, m0t_color_i) > m0t_infl_i +
+  assign m0_back = 3'(tx_cr_valid_i && tx_cr_color_i == m0t_color_i);
+  assign m1_back = 3'(tx_cr_valid_i && tx_cr_color_i == m1t_color_i);
+  assign m0t_room_o = pick(t0, t1, t2, m0t_color_i) + m0_back > m0t_infl_i +
       (same ? m1t_infl_i + 3'(last_turn) : 3'd0) +
                       3'(st_ready_o && st_color_i == m0t_color_i);
-  assign m1t_room_o = pick(t0, t1, t2, m1t_color_i) > m1t_infl_i +
+  assign m1t_room_o = pick(t0, t1, t2, m1t_color_i) + m1_back > m1t_infl_i +
       (same ? m0t_infl_i + 3'(!last_turn) : 3'd0) +
                       3'(st_ready_o && st_color_i == m1t_color_i);
   assign st_ready_o = st_valid_i && pick(t0, t1, t2, st_color_i) >
