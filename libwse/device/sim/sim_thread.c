@@ -309,6 +309,8 @@ static bool post(struct sim *sim, struct sim_request **slot, struct sim_request 
 	pthread_cond_signal(&sim->wake);
 	while (!r->done && !sim->ended)
 		pthread_cond_wait(&sim->changed, &sim->lock);
+	if (!r->done) /* no one takes it: the next caller must not wait for that */
+		*slot = NULL;
 	pthread_mutex_unlock(&sim->lock);
 	return r->done;
 }
