@@ -311,9 +311,14 @@ static int reap(struct wafer *w, const struct wse_micro_ops *ops, void *ctx, int
 	units_done(w, p, ops, ctx);
 	w->first = (w->first + 1) % MAX_PENDING;
 	w->npend--;
-	/* a submit that was refused because the context is lost: the fence knows why it is */
-	if (r && (!ret || ret == -EIO))
+	/*
+	 * One submit's fence knows why the context is lost. The others, which may be older, and a
+	 * submit that is refused only know that it is; -ECANCELED is for callbacks that ask for it
+	 */
+	if (r && r != -ECANCELED && (!ret || ret == -EIO))
 		ret = fail(w, r, "a micro-batch");
+	else if (r && !ret)
+		ret = fail(w, -EIO, "a micro-batch");
 	else if (r)
 		wse_failure_undo(&earlier);
 	if (!ret && p->loss)
