@@ -23,19 +23,22 @@ struct wse_attn_cost {
 	uint32_t feature; /* backward: eight elements of q, o ... */
 };
 
-/* Sums over `group` columns, hundredths of a cycle: of n scores; backward, of the 64 of a chunk. */
+/*
+ * Sums over `group` columns, hundredths of a cycle: of n scores; backward, of the 64 of a chunk,
+ * the products of whose d features hide a part
+ */
 static inline uint64_t wse_attn_gather_cycles(uint32_t t, uint32_t group, uint32_t n)
 {
 	if (t <= 8)
-		return group == 2 ? 18800 : 17500 + 1200 * group;
-	return (group == 2 ? 10900 : 17100 + 1200 * group) + 85 * n;
+		return group == 2 ? 16300 : 23700 + 1200 * group;
+	return (group == 2 ? 8000 : 17100 + 1200 * group) + 85 * n;
 }
 
-static inline uint64_t wse_attn_gather_back_cycles(uint32_t t, uint32_t group)
+static inline uint64_t wse_attn_gather_back_cycles(uint32_t t, uint32_t d, uint32_t group)
 {
 	if (t <= 8)
-		return group == 2 ? 19506 : 17836 + 1200 * group;
-	return group == 2 ? 16506 : 18793 + 1200 * group;
+		return group == 2 ? 17000 : 24336 + 1200 * group;
+	return group == 2 ? (d < 8 ? 16506 : 13600) : 18793 + 1200 * group;
 }
 
 /* what forward passes have in common: `rows` source rows of t keys, features of o `sums` times */
@@ -58,7 +61,7 @@ static inline uint64_t wse_attn_cycles(uint32_t t, uint32_t s, uint32_t d, uint3
 {
 	/* at t = 8; of more; in one pass */
 	static const struct wse_attn_cost cost[] = {
-		{.start = 43694, .head = 61500, .group = 82, .block = 5155, .row = 38690},
+		{.start = 43694, .head = 61500, .group = 82, .block = 3600, .row = 38690},
 		{.start = 53853,
 		 .head = 41207,
 		 .group = 106,
@@ -76,19 +79,19 @@ static inline uint64_t wse_attn_cycles(uint32_t t, uint32_t s, uint32_t d, uint3
 
 /*
  * Where mirrored rows share their work: s / t + 1 slots of half a row's tokens, and two exchanges,
- * a word of which takes 2.1 cycles. Fitted to the RTL (t 32 and 64, 4 and 8 rows, d 4 to 16: within
- * 3 %)
+ * a word of which takes a cycle. Fitted to the RTL (t 32, 4 rows, d 4 to 16: within 6 %)
  */
 static inline uint64_t wse_attn_halves_cycles(uint32_t t, uint32_t s, uint32_t d, uint32_t heads,
 					      uint32_t group)
 {
 	uint64_t rho = s / t, half = t / 2, keys = wse_attn_wide_keys(t / 2);
-	uint64_t slot = 87300 + t * half * (220 + 32 * (uint64_t)d);
+	uint64_t slot = 81900 + t * half * (220 + 59 * (uint64_t)d / 2);
 
 	if (group > 1)
-		slot += t / keys * wse_attn_gather_cycles(t / 2, group, (uint32_t)(keys * half));
+		slot += t / keys * /* 50 cycles of which pass while the movers are busy anyway */
+			(wse_attn_gather_cycles(t / 2, group, (uint32_t)(keys * half)) - 5000);
 	return (70000 + heads * (60000 + (rho + 1) * slot +
-				 210 * (rho / 2) * (half / 2) * (2 * (uint64_t)d + 4))) /
+				 105 * (rho / 2) * (half / 2) * (2 * (uint64_t)d + 4))) /
 	       100;
 }
 
@@ -130,8 +133,8 @@ static inline uint64_t wse_attn_back_cycles(uint32_t t, uint32_t s, uint32_t d, 
 		{.start = 42736,
 		 .head = 36224,
 		 .group = 91,
-		 .block = 4039,
-		 .row = 57353,
+		 .block = 3289,
+		 .row = 50400,
 		 .feature = 1210},
 		{.start = 22404,
 		 .group = 99,
@@ -147,7 +150,7 @@ static inline uint64_t wse_attn_back_cycles(uint32_t t, uint32_t s, uint32_t d, 
 	sum = c->head + c->row * rows + c->group * g * 5 * s * d + c->feature * g * d;
 	sum += c->block * (2 * (s / b) + 3 * rows * d / fb) + c->chunk * chunks;
 	if (group > 1)
-		sum += 2 * chunks * wse_attn_gather_back_cycles(t, group);
+		sum += 2 * chunks * wse_attn_gather_back_cycles(t, d, group);
 	return (c->start + heads * sum) / 100;
 }
 
