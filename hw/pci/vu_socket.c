@@ -38,22 +38,36 @@ static int clear_stale(const char *path, const struct sockaddr_un *addr)
 	return unlink(path) && errno != ENOENT ? -errno : 0;
 }
 
+/*
+ * The name appears when the server listens, so that who waits for it can connect at once: bind()
+ * gives the socket a name of its own, to which link() adds the one that was asked for.
+ */
 int vu_listen(const char *path, int *out)
 {
-	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	struct sockaddr_un addr = {.sun_family = AF_UNIX}, own = addr;
+	size_t len = strlen(path);
 	int fd, err;
 
-	if (strlen(path) >= sizeof(addr.sun_path))
+	if (len + 1 >= sizeof(addr.sun_path))
 		return -ENAMETOOLONG;
 	strcpy(addr.sun_path, path);
+	strcpy(own.sun_path, path);
+	own.sun_path[len] = '~';
 	err = clear_stale(path, &addr);
+	err = err ? err : clear_stale(own.sun_path, &own);
 	if (err)
 		return err;
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
-	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) || listen(fd, 4)) {
+	if (bind(fd, (struct sockaddr *)&own, sizeof(own))) {
 		err = -errno;
+	} else {
+		if (listen(fd, 4) || link(own.sun_path, path))
+			err = errno == EEXIST ? -EADDRINUSE : -errno;
+		unlink(own.sun_path);
+	}
+	if (err) {
 		close(fd);
 		return err;
 	}
