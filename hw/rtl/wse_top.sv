@@ -97,6 +97,9 @@ module wse_top #(
   if (GROUP != 0 && COLS % GROUP != 0) begin : g_refused
     $error("GROUP does not divide COLS");
   end
+  if (ROWS * COLS > 8191) begin : g_too_large
+    $error("more than 8191 cores: lanes of counters overflow (wse_wafer)");
+  end
 
   wse_host #(.ROWS(ROWS), .COLS(COLS), .NQ(NQ), .HOSTFP(HOSTFP), .GROUP(GROUP), .NP(NP)) u_host (
     .clk_i, .rst_ni,

@@ -19,6 +19,10 @@ ifneq ($(shell echo 'x$(ROWS) x$(COLS)' | grep -cE '^x[1-9][0-9]{0,2} x[1-9][0-9
 $(error a tile needs ROWS and COLS, numbers from 1 to 999, not ROWS=$(ROWS) COLS=$(COLS): make \
 	tile ROWS=8 COLS=8)
 endif
+ifneq ($(shell echo $$(($(ROWS) * $(COLS) > 8191))),0)
+$(error ROWS=$(ROWS) COLS=$(COLS) are more than 8191 cores, beyond which counters of the RTL \
+	overflow: choose fewer, or the twin, sim:func)
+endif
 TILE_GROUP := $(if $(filter command,$(origin GROUP)),$(GROUP),$(shell \
 	echo $$(($(COLS) >= 16 && $(COLS) % 4 == 0 ? 4 : 0))))
 ifneq ($(shell echo 'x$(TILE_GROUP)' | grep -cE '^x(0|[1-9][0-9]{0,2})$$'),1)

@@ -302,7 +302,8 @@ module wse_wafer #(
 
   // Counters. Each core and its links add into lanes of 16 bits, which are added to 64-bit counters
   // every NC cycles: so a cycle costs an addition of a few words a core, and the wide counters
-  // could be one memory. A lane counts at most 8191 cycles and does not overflow.
+  // could be one memory. A core or link counts up to 8 in a cycle, so neither a lane nor a sum of
+  // all cores overflows below 8192 cores, which is the most that wse_top takes.
   localparam int unsigned CoreN = wse_regs_pkg::CNT_CORE_N;
   localparam int unsigned LinkN = wse_regs_pkg::CNT_LINK_N;
   localparam logic [IW-1:0] Last = IW'(NC - 1);
