@@ -34,7 +34,7 @@
 
 #ifdef KERNELS_HALVES
 
-/* rows of n words of 4 bytes; n words, `rows` times, that nobody needs */
+/* rows of n words of 4 bytes; n words, `rows` times, to a place that is never read */
 #define attn_words(d, addr, n, rows, stride) \
 	attn_dsr(d, addr, (n) + (4 << 16), (rows) + ((uint32_t)(stride) << 16), \
 		 WSE_KIND_TYPE(WSE_KIND_MEM, WSE_DT_I32))

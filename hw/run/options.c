@@ -32,8 +32,8 @@ static const char usage[] =
 	"  --profile DIR       when tasks, engines and waits began and ended: a timeline for Perfetto, and a\n"
 	"                      table; the twin takes none of its fast ways then (default: none)\n"
 	"  --heat FILE.svg     what each core and link has counted, as a picture (default: none)\n"
-	"  --waits FILE.svg    how long each core waited for what, as a picture; the twin takes none of its\n"
-	"                      fast ways then (default: none)\n"
+	"  --waits FILE.svg    how long each core waited for what, as a picture; the twin takes none\n"
+	"                      of its fast ways then (default: none)\n"
 	"  --gdb PORT|SOCKET   wait for gdb at a TCP port of this host or a unix socket\n"
 	"  --version, --help\n";
 
