@@ -262,6 +262,7 @@ static int load_block(struct wse_model *m, struct twin_job *j, uint32_t col, str
 	int err;
 
 	p->pos = 0;
+	p->age = 0; /* else the wavelets of one late block would keep all later ones from runs */
 	p->bus->in += p->cost;
 	p->end_due = s->etype != WSE_ETYPE_RAW32;
 	if (p->dense && s->flags & WSE_SQF_INDEX_ONLY)
