@@ -23,7 +23,8 @@ struct header {
 	uint32_t unit, record;
 	uint64_t run; /* one file of many */
 	uint64_t step;
-	uint64_t sum; /* of the bytes behind it */
+	uint64_t bytes; /* behind it, whole blocks: the rest of the record is 0, and not written */
+	uint64_t sum;	/* of those */
 };
 
 enum state { FREE, READING, READY, USED, WRITING };
@@ -59,6 +60,23 @@ static size_t on_disk(const struct wse_record *list, uint32_t record)
 	return WSE_DISK_BLOCK + blocks(list[record].bytes);
 }
 
+/* of whole blocks, up to the last one that is not 0: moments are 0 before the first step */
+static size_t without_zeros(const char *p, size_t bytes)
+{
+	for (; bytes; bytes -= WSE_DISK_BLOCK) {
+		uint64_t w[64], any = 0;
+
+		for (size_t at = 0; at < WSE_DISK_BLOCK && !any; at += sizeof(w)) {
+			memcpy(w, p + bytes - WSE_DISK_BLOCK + at, sizeof(w));
+			for (size_t i = 0; i < sizeof(w) / sizeof(*w); i++)
+				any |= w[i];
+		}
+		if (any)
+			break;
+	}
+	return bytes;
+}
+
 static int is_there(const struct wse_records *r, uint32_t record)
 {
 	return r->h[record].magic[0] != 0;
@@ -92,13 +110,14 @@ static int failed(const struct wse_records *r, uint32_t record, int ret, int wri
 
 static uint64_t sum_of(const struct wse_records *r, const struct slot *s)
 {
-	return wse_checksum64(s->mem + WSE_DISK_BLOCK, blocks(r->list[s->record].bytes));
+	return wse_checksum64(s->mem + WSE_DISK_BLOCK, r->h[s->record].bytes);
 }
 
 /* a write or a read that was begun has come to its end */
 static int settle(struct wse_records *r, struct slot *s)
 {
 	int writing = s->state == WRITING, ret;
+	size_t bytes = r->h[s->record].bytes;
 
 	if (s->state != READING && s->state != WRITING)
 		return 0;
@@ -117,6 +136,7 @@ static int settle(struct wse_records *r, struct slot *s)
 		return fail(r, s->record, -EBADMSG,
 			    "what is read is not what was written: the disk is faulty; go on from "
 			    "the last checkpoint on another one");
+	memset(s->mem + WSE_DISK_BLOCK + bytes, 0, blocks(r->list[s->record].bytes) - bytes);
 	s->state = READY;
 	return 0;
 }
@@ -163,7 +183,7 @@ static void begin(struct wse_records *r, struct slot *s, uint32_t record, int wr
 	s->turn = ++r->turn;
 	s->io.buf = s->mem;
 	s->io.off = r->off[record];
-	s->io.len = on_disk(r->list, record);
+	s->io.len = WSE_DISK_BLOCK + r->h[record].bytes;
 	s->io.write = write;
 	*(write ? &r->out : &r->in) += s->io.len;
 	wse_disk_begin(r->disk, &s->io);
@@ -245,6 +265,7 @@ int wse_records_put(struct wse_records *r, uint32_t record, int dirty, uint64_t 
 	h->record = record;
 	h->run = (uint64_t)(uintptr_t)r ^ (uint64_t)getpid() << 32;
 	h->step = step;
+	h->bytes = without_zeros(s->mem + WSE_DISK_BLOCK, blocks(r->list[record].bytes));
 	h->sum = sum_of(r, s);
 	memcpy(s->mem, h, sizeof(*h));
 	begin(r, s, record, 1);

@@ -53,14 +53,16 @@ int wse_st_places_open(struct wse_st_places *p, int fd, const struct wse_st *st,
 
 	*p = (struct wse_st_places){.fd = fd, .st = st};
 	p->at = malloc((st->ntensors + 1ul) * sizeof(*p->at));
+	p->left = malloc((st->ntensors + 1ul) * sizeof(*p->left));
 	p->room = malloc(room(stripe));
 	p->stripe = malloc(stripe + 1);
-	if (!p->at || !p->room || !p->stripe) {
+	if (!p->at || !p->left || !p->room || !p->stripe) {
 		wse_st_places_close(p);
 		return -ENOMEM;
 	}
 	for (uint32_t i = 0; i < st->ntensors; i++) {
 		p->at[i] = begin;
+		p->left[i] = st->tensors[i].count;
 		begin += st->tensors[i].count * sizeof(float);
 	}
 	return 0;
@@ -69,9 +71,11 @@ int wse_st_places_open(struct wse_st_places *p, int fd, const struct wse_st *st,
 void wse_st_places_close(struct wse_st_places *p)
 {
 	free(p->at);
+	free(p->left);
 	free(p->room);
 	free(p->stripe);
 	p->at = NULL;
+	p->left = NULL;
 	p->room = p->stripe = NULL;
 }
 
@@ -138,30 +142,6 @@ static int place_lines(struct wse_st_places *p, uint32_t i, size_t r0, size_t n,
 	return ret;
 }
 
-int wse_st_place(void *places, uint32_t i, size_t from, size_t count, const float *data)
-{
-	struct wse_st_places *p = places;
-	const struct wse_st_tensor *t = &p->st->tensors[i];
-	const size_t rows = t->dim[0], stripe = stripe_rows(t), bytes = count * sizeof(float);
-	int ret = 0;
-
-	if (from > t->count || count > t->count - from)
-		return -EINVAL;
-	if (!t->transposed)
-		ret = write_at(p->fd, p->at[i] + from * sizeof(float), data, bytes);
-	else if (from % rows || count % rows)
-		return -EINVAL;
-	for (size_t r = 0, n; t->transposed && r < rows && !ret; r += n) {
-		n = rows - r < stripe ? rows - r : stripe;
-		ret = place_lines(p, i, r, n, from / rows, count / rows, data);
-	}
-	/* as the writer does it: the disk is never far behind */
-	if (p->placed / BEHIND != (p->placed + bytes) / BEHIND)
-		sync_file_range(p->fd, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE);
-	p->placed += bytes;
-	return ret;
-}
-
 #define BLOCK 16 /* rows and columns that are turned at a time: a cache line each */
 
 /* room [cols][n] to stripe [n][cols] */
@@ -174,26 +154,72 @@ static void turn(const float *from, size_t n, size_t cols, float *to)
 					to[r * cols + c] = from[c * n + r];
 }
 
+/* bytes are as they stay: as the writer does it, the disk is never far behind */
+static void written(struct wse_st_places *p, size_t bytes)
+{
+	if (p->stay / BEHIND != (p->stay + bytes) / BEHIND)
+		sync_file_range(p->fd, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE);
+	p->stay += bytes;
+}
+
+/* all lines of a transposed tensor are in the file */
+static int turn_tensor(struct wse_st_places *p, uint32_t i)
+{
+	const struct wse_st_tensor *t = &p->st->tensors[i];
+	const size_t cols = t->dim[1], stripe = stripe_rows(t);
+	int ret = 0;
+
+	for (size_t r = 0, n; r < t->dim[0] && !ret; r += n) {
+		const uint64_t off = p->at[i] + r * cols * sizeof(float);
+
+		n = t->dim[0] - r < stripe ? t->dim[0] - r : stripe;
+		ret = read_at(p->fd, off, p->room, n * cols * sizeof(float));
+		if (ret)
+			break;
+		turn(p->room, n, cols, p->stripe);
+		ret = write_at(p->fd, off, p->stripe, n * cols * sizeof(float));
+		written(p, n * cols * sizeof(float));
+	}
+	return ret;
+}
+
+int wse_st_place(void *places, uint32_t i, size_t from, size_t count, const float *data)
+{
+	struct wse_st_places *p = places;
+	const struct wse_st_tensor *t = &p->st->tensors[i];
+	const size_t rows = t->dim[0], stripe = stripe_rows(t), bytes = count * sizeof(float);
+	int ret = 0;
+
+	if (from > t->count || count > t->count - from || count > p->left[i])
+		return -EINVAL;
+	if (!t->transposed)
+		ret = write_at(p->fd, p->at[i] + from * sizeof(float), data, bytes);
+	else if (from % rows || count % rows)
+		return -EINVAL;
+	for (size_t r = 0, n; t->transposed && r < rows && !ret; r += n) {
+		n = rows - r < stripe ? rows - r : stripe;
+		ret = place_lines(p, i, r, n, from / rows, count / rows, data);
+	}
+	p->left[i] -= count;
+	p->placed += bytes;
+	if (!t->transposed)
+		written(p, bytes);
+	else if (!p->left[i] && !ret)
+		ret = turn_tensor(p, i);
+	return ret;
+}
+
 int wse_st_places_finish(struct wse_st_places *p, uint32_t i,
 			 int (*each)(void *ctx, const void *data, size_t bytes), void *ctx)
 {
 	const struct wse_st_tensor *t = &p->st->tensors[i];
-	const size_t rows = t->transposed ? t->dim[0] : 1, cols = t->count / rows;
-	const size_t most = t->transposed ? stripe_rows(t) * cols : ROOM / sizeof(float);
-	int ret = 0;
+	const size_t most = ROOM / sizeof(float);
+	int ret = p->left[i] ? -EINVAL : 0;
 
 	for (size_t at = 0, n; at < t->count && !ret; at += n) {
-		const uint64_t off = p->at[i] + at * sizeof(float);
-		const float *data = p->room;
-
 		n = t->count - at < most ? t->count - at : most;
-		ret = read_at(p->fd, off, p->room, n * sizeof(float));
-		if (!ret && t->transposed) {
-			turn(p->room, n / cols, cols, p->stripe);
-			data = p->stripe;
-			ret = write_at(p->fd, off, data, n * sizeof(float));
-		}
-		ret = ret ? ret : each(ctx, data, n * sizeof(float));
+		ret = read_at(p->fd, p->at[i] + at * sizeof(float), p->room, n * sizeof(float));
+		ret = ret ? ret : each(ctx, p->room, n * sizeof(float));
 	}
 	return ret;
 }

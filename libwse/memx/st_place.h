@@ -3,7 +3,8 @@
  * The tensors of a file that is written in another order than the file's: in that in which they are
  * kept, so that every part of the state is read once. A transposed tensor is written twice: its
  * lines come one by one, and go into the place of the stripe of the file that has a part of each,
- * as [columns][rows of the stripe]; then each stripe is turned where it is.
+ * as [columns][rows of the stripe]; with the last line each stripe is turned where it is, which is
+ * still in the page cache: the disk writes most of it once.
  */
 #ifndef WSE_MEMX_ST_PLACE_H
 #define WSE_MEMX_ST_PLACE_H
@@ -15,8 +16,10 @@ struct wse_st_places {
 	int fd;
 	const struct wse_st *st;
 	uint64_t *at; /* [ntensors]: a tensor's first byte in the file */
+	size_t *left; /* [ntensors]: elements that were not placed yet */
 	float *room, *stripe;
 	uint64_t placed; /* bytes */
+	uint64_t stay;	 /* of those, bytes that are not written again */
 };
 
 /* begin: where the first tensor is in the file. st stays until close. -ENOMEM */
