@@ -26,8 +26,7 @@ uint64_t twin_race_count(struct wse_model *m, const char **text);
 	X(translated, "scalar instructions that ran in translated blocks")                     \
 	X(quick, "vector instructions done at their ISSUE by quick.c")                         \
 	X(generated, "vector instructions done at their ISSUE by code of their own")           \
-	X(grouped, "vector instructions of the queue, done by groups of lanes")                \
-	X(reduced, "stretches of sums and maxima of the queue, by groups of lanes")            \
+	X(grouped, "vector instructions of the queue, each done at once")                      \
 	X(again, "instructions that were the last of their engine, too")                       \
 	X(known, "instructions that the cache of checked ones had")                            \
 	X(runs, "runs that passed all that a source feeds at once")                            \

@@ -68,11 +68,9 @@ struct twin_f32_copy {
 	size_t cap;
 };
 
-/* rows of elements, as three words of a DSR describe them: an operand of the lanes, see quick.c.
- * That of accumulators has its place, too: translated code names it. */
+/* rows of elements, as three words of a DSR describe them: an operand of the lanes, see quick.c */
 struct twin_shape {
 	uint32_t dsr[3]; /* words 1 to 3 */
-	uint32_t base, fixed; /* word 0 where bits of fixed are set: all of them or none */
 	uint8_t rule;	 /* TWIN_RULE_*; 0: no such operand */
 	bool acc, bf16;
 	uint8_t align; /* bits of an offset that are 0 */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "twin/exact/fp.h"
-#include "twin/exact/vector.h"
+#include "twin/exact/operand.h"
 #include "twin/exact/vop.h"
 #include "twin/twin.h"
 
@@ -63,27 +63,34 @@ static uint32_t tree(unsigned int op, const uint32_t *part)
 	return p[0];
 }
 
+/* moves the instruction a group on */
+static void advance(struct twin_engine *e)
+{
+	e->inner -= WSE_LANES;
+	if (e->inner)
+		return;
+	e->inner = e->width;
+	e->outer--;
+}
+
 static bool reduce(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e)
 {
 	struct twin_opnd *s = &e->o[OPND_SRC1];
+	unsigned int i;
 
-	twin_reduce_begin(e);
+	for (i = 0; i < WSE_LANES && e->inner == e->width && e->outer == e->rows; i++)
+		e->part[i] = e->op == WSE_TOP_VRMAX ? 0xff800000u : 0;
 	while (e->outer) {
 		if (c->ecyc[WSE_ENGINE_L] >= m->equantum)
 			return true;
 		reduce_step(c, e, e->part);
 		twin_opnd_advance(s, e->inner, e->width, WSE_LANES);
-		twin_vector_advance(e, WSE_LANES);
+		advance(e);
 		c->ecyc[WSE_ENGINE_L]++;
 	}
-	twin_reduce_end(m, c, e);
-	return true;
-}
-
-void twin_reduce_end(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e)
-{
 	twin_opnd_store(c, &e->o[OPND_DST], (uint32_t[]){tree(e->op, e->part)}, 1);
 	twin_engine_complete(m, c, e);
+	return true;
 }
 
 bool twin_run_vector(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e)
@@ -110,7 +117,7 @@ bool twin_run_vector(struct twin_mesh *m, struct twin_core *c, struct twin_engin
 		twin_opnd_advance(s1, e->inner, e->width, WSE_LANES);
 		if (!scalar)
 			twin_opnd_advance(s2, e->inner, e->width, WSE_LANES);
-		twin_vector_advance(e, WSE_LANES);
+		advance(e);
 		c->ecyc[WSE_ENGINE_L]++;
 		if (mac)
 			c->cnt[WSE_CNT_MAC] += WSE_LANES;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Vector instructions that run at their ISSUE. Where a core's engines are idle, a short vector
+ * Vector instructions that run at their ISSUE. Where a core's engines are idle, a vector
  * instruction whose operands pass the checks completes before the next scalar instruction can
  * observe it; it needs no queue. Cores issue the same few instructions again and again. The last
  * three words of a DSR describe an operand's shape, which is found once; so is what an instruction
@@ -13,7 +13,6 @@
 #include "twin/fast/f32_copy.h"
 #include "twin/fast/quick.h"
 
-#define MOST	256u /* elements */
 #define NSHAPES 1024u
 #define NOPS	1024u
 #define PROBES	4u /* places that an operation or a shape may have */
@@ -45,8 +44,6 @@ static void make_shape(struct twin_shape *s, const uint32_t dsr[4])
 		return;
 	memcpy(s->dsr, dsr + 1, sizeof(s->dsr));
 	s->acc = o.kind == WSE_KIND_ACC;
-	s->fixed = s->acc ? ~0u : 0;
-	s->base = dsr[0] & s->fixed;
 	s->bf16 = !s->acc && o.dtype == WSE_DT_BF16;
 	s->len = o.len;
 	s->len1 = o.len1;
@@ -67,16 +64,13 @@ static void make_shape(struct twin_shape *s, const uint32_t dsr[4])
 /* word by word, as they have just been written: wider loads would have to wait for that */
 static inline bool is_shape(const struct twin_shape *s, const uint32_t dsr[4])
 {
-	return s->rule && !((s->dsr[0] ^ dsr[1]) | (s->dsr[1] ^ dsr[2]) | (s->dsr[2] ^ dsr[3]) |
-			    ((s->base ^ dsr[0]) & s->fixed));
+	return s->rule && !((s->dsr[0] ^ dsr[1]) | (s->dsr[1] ^ dsr[2]) | (s->dsr[2] ^ dsr[3]));
 }
 
 /* the place of a shape, known or new; one of four, as a shape that is made again gets a new id */
 static struct twin_shape *known_shape(struct twin_mesh *m, const uint32_t dsr[4])
 {
-	bool acc = (dsr[3] & WSE_DSR3_KIND_MASK) == WSE_KIND_ACC;
-	uint32_t h = dsr[1] * 0x9e3779b1u ^ dsr[2] * 0x85ebca6bu ^ dsr[3] * 0xc2b2ae35u ^
-		     (acc ? dsr[0] * 0x27d4eb2fu : 0);
+	uint32_t h = dsr[1] * 0x9e3779b1u ^ dsr[2] * 0x85ebca6bu ^ dsr[3] * 0xc2b2ae35u;
 	struct twin_shape *known;
 	uint32_t i;
 
@@ -173,44 +167,10 @@ static struct operands operands_of(const struct twin_core *c, uint32_t tcw)
 	};
 }
 
-/* L has been idle since, and the caller counts instructions: busy_to and moved need no update */
-static inline void complete(struct twin_mesh *m, struct twin_core *c,
-			    const struct twin_prepared_op *w)
+/* one row behind the other, without a gap */
+static bool adjoins(const struct twin_shape *s)
 {
-	m->ways.quick++;
-	c->ecyc[WSE_ENGINE_L] += w->cycles;
-	c->ready |= w->ready;
-	c->blocked &= w->wake;
-	c->cnt[WSE_CNT_MAC] += w->macs;
-}
-
-static void when_done(struct twin_prepared_op *w, uint32_t tcw, uint32_t n)
-{
-	uint32_t task = 1u << (tcw >> WSE_TCW_TASK_SHIFT);
-
-	w->ready = tcw & WSE_TCW_ACTIVATE_MASK ? task : 0;
-	w->wake = tcw & WSE_TCW_UNBLOCK_MASK ? ~task : ~0u;
-	w->cycles = (uint16_t)(2 + n / WSE_LANES);
-	w->macs = twin_vop_kind(tcw & WSE_TCW_OP_MASK) == TWIN_VOP_MAC ? (uint16_t)n : 0;
-}
-
-static bool reduce(struct twin_mesh *m, struct twin_core *c, uint32_t tcw)
-{
-	const struct twin_lane *d = lane(m, c, TWIN_TCW_FIELD(tcw, DST));
-	const struct twin_lane *a = lane(m, c, TWIN_TCW_FIELD(tcw, SRC1));
-	bool max = (tcw & WSE_TCW_OP_MASK) == WSE_TOP_VRMAX;
-	struct twin_rows s = {.width = a->s.len, .rows = a->s.len1, .a = a->s.step};
-	struct twin_prepared_op w;
-	uint32_t v;
-
-	if (!d->id || !a->id || !(d->s.rule & TWIN_RULE_SINGLE) || !(a->s.rule & TWIN_RULE_LANE) ||
-	    d->s.bf16 || s.width * s.rows > MOST || !may_write(c, d))
-		return false;
-	v = twin_vector_reduced(max, a->at, a->s.bf16, &s);
-	memcpy(d->at, &v, 4);
-	when_done(&w, tcw, s.width * s.rows);
-	complete(m, c, &w);
-	return true;
+	return s->step == s->len * (s->bf16 ? 2 : 4);
 }
 
 static bool same_rows(const struct twin_shape *x, const struct twin_shape *y)
@@ -218,41 +178,39 @@ static bool same_rows(const struct twin_shape *x, const struct twin_shape *y)
 	return x->rule & y->rule & TWIN_RULE_LANE && x->len == y->len && x->len1 == y->len1;
 }
 
-/* one row behind the other, without a gap */
-static bool adjoins(const struct twin_shape *s)
+/* rows as they can be done at once; false: the operands do not fit together. b may be NULL */
+static bool rows_of(struct twin_rows *rows, bool reduces, const struct twin_shape *d,
+		    const struct twin_shape *a, const struct twin_shape *b)
 {
-	return s->step == s->len * (s->bf16 ? 2 : 4);
-}
-
-static enum twin_src2 src2_of(const struct twin_shape *b)
-{
-	return !b ? TWIN_SRC2_SCALAR : b->bf16 ? TWIN_SRC2_BF16 : TWIN_SRC2_WORDS;
-}
-
-/* rows as they can be done at once */
-static struct twin_rows rows_of(const struct twin_shape *d, const struct twin_shape *a,
-				const struct twin_shape *b)
-{
-	if (adjoins(d) && adjoins(a) && (!b || adjoins(b)))
-		return (struct twin_rows){.width = d->len * d->len1, .rows = 1};
-	return (struct twin_rows){d->len, d->len1, d->step, a->step, b ? b->step : 0};
+	if (reduces ? !(d->rule & TWIN_RULE_SINGLE && a->rule & TWIN_RULE_LANE)
+		    : !same_rows(d, a) || (b && !same_rows(d, b)))
+		return false;
+	if (adjoins(a) && (!b || adjoins(b)) && (reduces || adjoins(d)))
+		*rows = (struct twin_rows){.width = a->len * a->len1, .rows = 1};
+	else
+		*rows = (struct twin_rows){a->len, a->len1, d->step, a->step, b ? b->step : 0};
+	return true;
 }
 
 /* prepares the operation; false: quick.c does not do it */
 static bool find_op(struct twin_prepared_op *w, uint32_t tcw, const struct twin_shape *d,
 		    const struct twin_shape *a, const struct twin_shape *b)
 {
-	uint32_t op = (tcw & WSE_TCW_OP_MASK) - WSE_TOP_VADD, n = d->len * d->len1;
+	uint32_t op = tcw & WSE_TCW_OP_MASK, n = a->len * a->len1;
+	uint32_t task = 1u << (tcw >> WSE_TCW_TASK_SHIFT);
+	enum twin_src2 src2 = !b ? TWIN_SRC2_SCALAR : b->bf16 ? TWIN_SRC2_BF16 : TWIN_SRC2_WORDS;
 
 	memset(w, 0, sizeof(*w));
-	if (!same_rows(d, a) || (b && !same_rows(d, b)) || n > MOST)
+	if (n > UINT16_MAX || !rows_of(&w->s, twin_vop_kind(op) == TWIN_VOP_REDUCE, d, a, b))
 		return false;
-	w->s = rows_of(d, a, b);
-	w->fn = twin_vector[op][twin_vector_variant(
-		d->bf16, a->bf16 ? TWIN_SRC1_BF16 : TWIN_SRC1_WORDS, src2_of(b))];
+	w->fn = twin_vector[op - WSE_TOP_VADD]
+			   [twin_vector_variant(d->bf16, (enum twin_src1)a->bf16, src2)];
 	if (!w->fn)
 		return false;
-	when_done(w, tcw, n);
+	w->ready = tcw & WSE_TCW_ACTIVATE_MASK ? task : 0;
+	w->wake = tcw & WSE_TCW_UNBLOCK_MASK ? ~task : ~0u;
+	w->cycles = (uint16_t)(2 + n / WSE_LANES);
+	w->macs = twin_vop_kind(op) == TWIN_VOP_MAC ? (uint16_t)n : 0;
 	w->id[0] = d->id;
 	w->id[1] = a->id;
 	w->id[2] = b ? b->id : TWIN_NO_SHAPE;
@@ -260,19 +218,25 @@ static bool find_op(struct twin_prepared_op *w, uint32_t tcw, const struct twin_
 	return true;
 }
 
-/* runs the instruction by the operation that was prepared for it */
+/*
+ * runs the instruction by the operation that was prepared for it. L has been idle since, and the
+ * caller counts instructions: busy_to and moved need no update
+ */
 static inline uint32_t run(struct twin_mesh *m, struct twin_core *c,
 			   const struct twin_prepared_op *w, const struct operands *o,
 			   uint32_t scalar)
 {
-	complete(m, c, w);
+	m->ways.quick++;
+	c->ecyc[WSE_ENGINE_L] += w->cycles;
+	c->ready |= w->ready;
+	c->blocked &= w->wake;
+	c->cnt[WSE_CNT_MAC] += w->macs;
 	return w->fn(o->d->at, o->a->at, o->b->at, scalar, &w->s);
 }
 
 static bool idle(const struct twin_core *c)
 {
-	return !(c->eng[0].n | c->eng[1].n | c->eng[2].n) &&
-	       c->ecyc[WSE_ENGINE_L] < TWIN_QUICK_CYCLES;
+	return !c->eng[WSE_ENGINE_L].n && c->ecyc[WSE_ENGINE_L] < TWIN_QUICK_CYCLES;
 }
 
 static inline bool is_op(const struct twin_prepared_op *w, uint32_t tcw, const struct operands *o)
@@ -315,11 +279,6 @@ static struct twin_prepared_op *op_of(struct twin_mesh *m, struct twin_core *c, 
 	return may_write(c, o->d) ? w : NULL;
 }
 
-static inline bool reduces(uint32_t tcw)
-{
-	return twin_vop_kind(tcw & WSE_TCW_OP_MASK) == TWIN_VOP_REDUCE;
-}
-
 bool twin_issue_quick(struct twin_mesh *m, struct twin_core *c, uint32_t tcw, uint32_t scalar)
 {
 	struct operands o;
@@ -327,8 +286,6 @@ bool twin_issue_quick(struct twin_mesh *m, struct twin_core *c, uint32_t tcw, ui
 
 	if (!twin_is_quick(tcw) || !m->quick || !idle(c))
 		return false;
-	if (reduces(tcw))
-		return reduce(m, c, tcw);
 	w = op_of(m, c, tcw, &o);
 	return w && run(m, c, w, &o, scalar);
 }
@@ -338,11 +295,8 @@ static __attribute__((noinline)) uint32_t issue_quick(struct twin_mesh *m, struc
 						      struct twin_site *site)
 {
 	struct operands o;
-	struct twin_prepared_op *w;
+	struct twin_prepared_op *w = op_of(m, c, tcw, &o);
 
-	if (reduces(tcw) && reduce(m, c, tcw))
-		return TWIN_INSIDE_ON;
-	w = reduces(tcw) ? NULL : op_of(m, c, tcw, &o);
 	if (!w)
 		return twin_issue_from_inside(m, c, tcw, scalar);
 	if (!w->code && w->uses < HOT && ++w->uses == HOT)

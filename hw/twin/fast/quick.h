@@ -64,8 +64,9 @@ static inline bool twin_is_quick(uint32_t tcw)
 /* does the instruction read SRC2? */
 static inline bool twin_has_src2(uint32_t tcw)
 {
-	return !(tcw & WSE_TCW_SCALAR_MASK) &&
-	       twin_vop_kind(tcw & WSE_TCW_OP_MASK) != TWIN_VOP_UNARY;
+	enum twin_vop_kind kind = twin_vop_kind(tcw & WSE_TCW_OP_MASK);
+
+	return !(tcw & WSE_TCW_SCALAR_MASK) && kind != TWIN_VOP_UNARY && kind != TWIN_VOP_REDUCE;
 }
 
 #endif /* TWIN_FAST_QUICK_H */

@@ -521,8 +521,6 @@ int main(void)
 	went(&ways, known, 1000);
 	went(&ways, runs, 100);
 	went(&ways, quick, 500);
-	went(&ways, grouped, 20);
-	went(&ways, reduced, 40);
 	went_none(&none);
 	fast.ops->destroy(fast.m);
 	exact.ops->destroy(exact.m);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Vector operations: a group of LANES is one vector. */
 #include <immintrin.h>
+#include <string.h>
 
 #include "twin/exact/fp.h"
 #include "twin/fast/vector/vector.h"
@@ -159,11 +160,6 @@ FORCED __m256i f2i(__m256 f)
 	EACH_SRC1(name, 2)
 WSE_VOPS_ELEMENTS(VARIANTS)
 
-#define ROW_OF(name, src2) name##_00##src2, name##_10##src2, name##_01##src2, name##_11##src2
-#define ROW(name, value, kind, expr) \
-	[(value)-WSE_TOP_VADD] = {ROW_OF(name, 0), ROW_OF(name, 1), ROW_OF(name, 2)},
-twin_vector_fn *const twin_vector[TWIN_VECTOR_OPS][TWIN_VECTOR_VARIANTS] = {WSE_VOPS_ELEMENTS(ROW)};
-
 /* ---- reductions ---- */
 
 /* the sum or the maximum of two; final() then makes NaN canonical and flushes, once for all */
@@ -172,31 +168,9 @@ FORCED __m256 either(bool max, __m256 a, __m256 b)
 	return max ? _mm256_blendv_ps(b, a, _mm256_cmp_ps(a, b, _CMP_GT_OQ)) : _mm256_add_ps(a, b);
 }
 
-FORCED __m256i final(bool max, __m256 v)
+FORCED uint32_t final(bool max, __m256 v)
 {
-	return max ? flush(_mm256_castps_si256(v)) : canon(v);
-}
-
-/* one group after the other with the lane partials */
-FORCED __m256 rows_of(bool max, __m256 p, const uint8_t *at, bool bf16, const struct twin_rows *s)
-{
-	const uint32_t an = bf16 ? 16 : 32;
-	const uint8_t *qa;
-	uint32_t n, rows;
-
-	for (rows = s->rows; rows; rows--, at += s->a)
-		for (n = s->width, qa = at; n; n -= 8, qa += an)
-			p = either(max, p, _mm256_castsi256_ps(get(qa, bf16)));
-	return p;
-}
-
-void twin_vector_reduce(bool max, uint32_t *part, const uint8_t *at, bool bf16,
-			const struct twin_rows *s)
-{
-	__m256 p = _mm256_loadu_ps((const float *)(const void *)part);
-
-	p = rows_of(max, p, at, bf16, s);
-	_mm256_storeu_si256((__m256i *)(void *)part, final(max, p));
+	return (uint32_t)_mm256_cvtsi256_si32(max ? flush(_mm256_castps_si256(v)) : canon(v));
 }
 
 /* neighbours, in each half: 0 with 1 and 2 with 3 */
@@ -205,19 +179,45 @@ FORCED __m256 pairs(bool max, __m256 p)
 	return either(max, _mm256_shuffle_ps(p, p, 0x88), _mm256_shuffle_ps(p, p, 0xdd));
 }
 
-FORCED uint32_t reduced(bool max, const uint8_t *at, bool bf16, const struct twin_rows *s)
+/* one group after the other with the lane partials, then the lane tree */
+FORCED void reduce(uint8_t *d, const uint8_t *at, const struct twin_rows *s, bool max, bool bf16)
 {
 	__m256 p = max ? _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0xff800000))
 		       : _mm256_setzero_ps();
+	const uint32_t an = bf16 ? 16 : 32;
+	const uint8_t *from;
+	uint32_t n, rows, v;
 
-	p = pairs(max, pairs(max, rows_of(max, p, at, bf16, s)));
-	p = either(max, p, _mm256_castps128_ps256(_mm256_extractf128_ps(p, 1)));
-	return (uint32_t)_mm256_cvtsi256_si32(final(max, p));
+	for (rows = s->rows; rows; rows--, at += s->a)
+		for (n = s->width, from = at; n; n -= 8, from += an)
+			p = either(max, p, _mm256_castsi256_ps(get(from, bf16)));
+	p = pairs(max, pairs(max, p));
+	v = final(max, either(max, p, _mm256_castps128_ps256(_mm256_extractf128_ps(p, 1))));
+	memcpy(d, &v, sizeof(v));
 }
 
-uint32_t twin_vector_reduced(bool max, const uint8_t *at, bool bf16, const struct twin_rows *s)
-{
-	if (max)
-		return bf16 ? reduced(true, at, true, s) : reduced(true, at, false, s);
-	return bf16 ? reduced(false, at, true, s) : reduced(false, at, false, s);
-}
+#define REDUCTION(name, max, bf16)                                                         \
+	static uint32_t name(uint8_t *d, const uint8_t *a, const uint8_t *b, uint32_t one, \
+			     const struct twin_rows *s)                                    \
+	{                                                                                  \
+		(void)b, (void)one;                                                        \
+		reduce(d, a, s, max, bf16);                                                \
+		return 1;                                                                  \
+	}
+REDUCTION(sum_words, false, false)
+REDUCTION(sum_bf16, false, true)
+REDUCTION(max_words, true, false)
+REDUCTION(max_bf16, true, true)
+
+/* ---- the table ---- */
+
+#define ROW_OF(name, src2) name##_00##src2, name##_10##src2, name##_01##src2, name##_11##src2
+#define ROW(name, value, kind, expr) \
+	[(value)-WSE_TOP_VADD] = {ROW_OF(name, 0), ROW_OF(name, 1), ROW_OF(name, 2)},
+/* variants with a scalar for SRC2 and a DST of words */
+#define REDUCE_ROW(value, words, bf16)                             \
+	[(value)-WSE_TOP_VADD] = {[TWIN_SRC2_SCALAR << 2] = words, \
+				  [TWIN_SRC2_SCALAR << 2 | 2] = bf16},
+twin_vector_fn *const twin_vector[TWIN_VECTOR_OPS][TWIN_VECTOR_VARIANTS] = {
+	WSE_VOPS_ELEMENTS(ROW) REDUCE_ROW(WSE_TOP_VRSUM, sum_words, sum_bf16)
+		REDUCE_ROW(WSE_TOP_VRMAX, max_words, max_bf16)};

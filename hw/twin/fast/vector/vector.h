@@ -27,13 +27,16 @@ enum twin_src1 {
 enum twin_src2 {
 	TWIN_SRC2_WORDS,
 	TWIN_SRC2_BF16,
-	TWIN_SRC2_SCALAR, /* a word for all elements instead; also where an operation has no SRC2 */
+	TWIN_SRC2_SCALAR, /* a word for all elements instead; also where there is no SRC2 */
 };
 
-/* returns 1 */
+/* returns 1. A reduction writes one word to d; of its rows only those of SRC1 count */
 typedef uint32_t twin_vector_fn(uint8_t *d, const uint8_t *a, const uint8_t *b, uint32_t scalar,
 				const struct twin_rows *s);
-/* [operation - VADD][twin_vector_variant()]; NULL: no such operation */
+/*
+ * [operation - VADD][twin_vector_variant()]; NULL: no such operation, or a reduction to bf16, which
+ * is exact/vector.c's
+ */
 extern twin_vector_fn *const twin_vector[TWIN_VECTOR_OPS][TWIN_VECTOR_VARIANTS];
 
 static inline unsigned int twin_vector_variant(bool d_bf16, enum twin_src1 src1,
@@ -41,12 +44,6 @@ static inline unsigned int twin_vector_variant(bool d_bf16, enum twin_src1 src1,
 {
 	return (unsigned int)src2 << 2 | (unsigned int)src1 << 1 | (unsigned int)d_bf16;
 }
-
-/* VRSUM, VRMAX: one group after the other into the lane partials */
-void twin_vector_reduce(bool max, uint32_t *part, const uint8_t *a, bool a_bf16,
-			const struct twin_rows *s);
-/* all of it */
-uint32_t twin_vector_reduced(bool max, const uint8_t *a, bool a_bf16, const struct twin_rows *s);
 
 /* in_place.c: as twin_run_vector() */
 bool twin_run_vector_in_place(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e);

@@ -29,7 +29,8 @@ static void lane_page(struct emit *e, size_t end, uint32_t less, size_t page)
 
 /*
  * What refresh() in quick.c does where only word 0 of an operand's DSR was written: eax is that
- * word, the lane is at rbx + rdx. All registers but eax, ecx, edx stay.
+ * word, the lane is at rbx + rdx. Accumulators that have moved are left to refresh(). All registers
+ * but eax, ecx, edx stay.
  */
 static void emit_move(struct emit *e)
 {
@@ -37,7 +38,7 @@ static void emit_move(struct emit *e)
 	unsigned int i;
 
 	e->t->move = here(e);
-	lane_op(e, 0x83, 7, OF_LANE(s.fixed)); /* cmp dword, imm8 */
+	lane_op(e, 0x80, 7, OF_LANE(s.acc)); /* cmp byte, imm8 */
 	e1(e, 0);
 	acc = hop(e, JNE);
 	ri(e, 5, EAX, WSE_SRAM_BASE);
@@ -55,7 +56,7 @@ static void emit_move(struct emit *e)
 	lane_op(e, 0x89, EAX, OF_LANE(at));
 	e1(e, 0xc3);
 	land(e, acc);
-	lane_op(e, 0x3b, EAX, OF_LANE(s.base));
+	lane_op(e, 0x3b, EAX, OF_LANE(off));
 	same = hop(e, JE);
 	for (i = 0; i < 3; i++)
 		land(e, out[i]);

@@ -33,23 +33,12 @@ static void member_op(struct emit *e, unsigned int ext, size_t off, uint32_t v)
 	e4(e, v);
 }
 
-/* mov, or (0x8a, 0x0a) al, [rbx + disp32] */
-static void member_byte(struct emit *e, unsigned int op, size_t off)
+/* L has nothing to do and may go on in this round */
+static void guard_engine(struct emit *e)
 {
-	bytes(e, op, 0x80 | EBX);
-	e4(e, (uint32_t)off);
-}
-
-/* the engines have nothing to do, and L may go on in this round */
-static void guard_engines(struct emit *e)
-{
-	unsigned int i;
-
-	for (i = 0; i < 3; i++)
-		member_byte(e, i ? 0x0a : 0x8a,
-			    offsetof(struct twin_core, eng) + i * sizeof(struct twin_engine) +
-				    offsetof(struct twin_engine, n));
-	bytes(e, 0x84, 0xc0); /* test al, al */
+	bytes(e, 0x80, 0xb8 | EBX); /* cmp byte [rbx + disp32], imm8 */
+	e4(e, offsetof(struct twin_core, eng[WSE_ENGINE_L].n));
+	e1(e, 0);
 	jcc_to(e, CC_NE, e->t->miss);
 	member_op(e, 7, offsetof(struct twin_core, ecyc[WSE_ENGINE_L]), TWIN_QUICK_CYCLES);
 	jcc_to(e, CC_AE, e->t->miss);
@@ -87,7 +76,7 @@ static void guard(struct emit *e, const struct twin_prepared_op *w, const struct
 		member_op(e, 7, LANE(&o[i], id), w->id[i]);
 		jcc_to(e, CC_NE, e->t->miss);
 	}
-	guard_engines(e);
+	guard_engine(e);
 	guard_pages(e, &o[DST]);
 }
 
@@ -111,23 +100,16 @@ static void complete(struct emit *e, const struct twin_prepared_op *w)
 	}
 }
 
-static size_t acc_at(const struct twin_shape *s)
-{
-	return offsetof(struct twin_core, acc) + s->base * sizeof(uint32_t);
-}
-
-/* where operands are: lea reg, [core + disp32] of accumulators, else mov reg, [the lane's place] */
+/* where operands are: mov reg, [the lane's place] */
 static void places(struct emit *e, const struct operand o[3])
 {
 	unsigned int i;
 
 	for (i = 0; i < 3; i++) {
-		bool acc = o[i].s && o[i].s->acc;
-
 		if (!o[i].s)
 			continue;
-		bytes(e, 0x48, acc ? 0x8d : 0x8b, 0x80 | o[i].reg << 3 | EBX);
-		e4(e, (uint32_t)(acc ? acc_at(o[i].s) : LANE(&o[i], at)));
+		bytes(e, 0x48, 0x8b, 0x80 | o[i].reg << 3 | EBX);
+		e4(e, (uint32_t)LANE(&o[i], at));
 	}
 }
 
