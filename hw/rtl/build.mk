@@ -124,8 +124,8 @@ $(eval $(call bench,fp,$(FP_PKG) hw/rtl/tests/tb_fp.sv,hw/rtl/tests/test_fp.cpp,
 # the whole core. WSE_RISCV_TESTS=dir makes it run the public rv32ui, rv32um and rv32mi programs
 # (riscv-tests built with
 # -march=rv32im_zicsr, the "p" environment) of that directory, too
-$(eval $(call bench,core,$(call rtl,$(addprefix wse_,regs_pkg fp_pkg tensor_pkg sram dotq ramp \
-	issue tasks lanes mover rv32 core)),\
+$(eval $(call bench,core,$(call rtl,$(addprefix wse_,regs_pkg fp_pkg tensor_pkg sram memory dotq \
+	ramp issue tasks lanes mover rv32 core)),\
 	$(addprefix $(CORE_TB)/,test_core.cpp test_core_lanes.cpp test_core_movers.cpp \
 	test_core_scalar.cpp),\
 	--top-module wse_core --prefix Vwse_core,-O1,\

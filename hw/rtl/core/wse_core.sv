@@ -14,8 +14,8 @@
 // clear the core's registers in the 32 cycles that follow.
 //
 // For the C++ model (names below u_core in the flattened design):
-//   SRAM         u_sram.m0 ... m3 [SRAM_BYTES / 16]: byte address 16 r + 4 w is m<w>[r]. After a
-//                poke set u_rv32.ib_ok and f_in to 0
+//   SRAM         u_memory.u_sram.m0 ... m3 [SRAM_BYTES / 16]: byte address 16 r + 4 w is m<w>[r].
+//                After a poke set u_rv32.ib_ok and f_in to 0
 //   accumulators u_lanes.acc[16][8]: accumulator 8 g + l is acc[g][l], or 0 where bit g of
 //                u_lanes.clean is set
 //   scalar state u_rv32.x[32], pc, mstatus (add 0x1800: MPP reads 3), mtvec, mepc, mcause, mtval,
@@ -109,7 +109,6 @@ module wse_core (
   logic [2:0]  rv_wait;
   logic [4:0]  rv_recv_color;
   logic        if_req, if_gnt, ls_req, ls_gnt;
-  logic        b_free, rv_late;
   logic [11:0] if_row, ls_row;
   logic [15:0] ls_we;
   logic [31:0] ls_wd;
@@ -138,11 +137,11 @@ module wse_core (
   logic        dq_push, dq_end, dq_valid, dq_head_end, m0_dq_pop, m1_dq_pop;
   logic [31:0] dq_data, dq_head;
   logic [3:0]  dq_count;
-  logic        a_en, b_en;
-  logic [15:0] a_we, b_we;
-  logic [11:0] a_row, b_row;
+  logic        a_en;
+  logic [15:0] a_we;
+  logic [11:0] a_row;
   logic [31:0] a_wd0, a_wd1, a_wd2, a_wd3, a_rd0, a_rd1, a_rd2, a_rd3;
-  logic [31:0] b_wd0, b_wd1, b_wd2, b_wd3, b_rd0, b_rd1, b_rd2, b_rd3;
+  logic [31:0] b_rd0, b_rd1, b_rd2, b_rd3;
   logic        m0_re, m1_re, m0_we, m1_we;
   logic [6:0]  m0_ra, m0_rb, m0_wa, m1_ra, m1_rb, m1_wa;
   logic [31:0] m0_rda, m0_rdb, m0_wd, m1_rda, m1_rdb, m1_wd;
@@ -163,9 +162,6 @@ module wse_core (
   assign faulted_o = faulted;
   assign held_o = (!run && !goes) || halt;
   assign svc_busy_o = scrubbing;
-
-  logic svc_rw;
-  assign svc_rw = q_op == 4'd1 || q_op == 4'd2;
 
   always @(posedge clk_i) begin
     flush <= 1'b0;
@@ -283,43 +279,6 @@ module wse_core (
       end else if (rv_wait == 3'd1) begin
         wait_cause_o <= wse_regs_pkg::CAUSE_WAIT_TASK;
       end
-    end
-  end
-
-  // ---- SRAM port B: service plane, movers, loads and stores, fetch ----
-  // A mover takes memory's elements cycle after cycle: the scalar side, which waited in the last
-  // cycle, goes first then, so that it can prepare what comes behind this operation.
-  assign b_free = !svc_rw && !scrubbing;
-  assign m0_mgnt = m0_mreq && b_free && !(rv_late && (ls_req || if_req));
-  assign m1_mgnt = m1_mreq && b_free && !m0_mreq && !(rv_late && (ls_req || if_req));
-  assign ls_gnt = ls_req && b_free && (rv_late || !(m0_mreq || m1_mreq));
-  assign if_gnt = if_req && b_free && (rv_late || !(m0_mreq || m1_mreq)) && !ls_req;
-  always @(posedge clk_i) rv_late <= !clr && ((ls_req && !ls_gnt) || (if_req && !if_gnt));
-  always_comb begin
-    b_en = svc_rw || scrubbing || m0_mreq || m1_mreq || ls_req || if_req;
-    b_we = '0;
-    b_row = if_row;
-    b_wd0 = '0;
-    b_wd1 = '0;
-    b_wd2 = '0;
-    b_wd3 = '0;
-    if (svc_rw) begin
-      b_row = q_addr[15:4];
-      b_we = q_op == 4'd2 ? '0 : q_addr[3] ? 16'hff00 : 16'h00ff;
-      b_wd0 = q_lo;
-      b_wd1 = q_hi;
-      b_wd2 = q_lo;
-      b_wd3 = q_hi;
-    end else if (scrubbing) begin
-      b_row = scrub_row;
-      b_we = '1;
-    end else if (!if_gnt) begin
-      b_row = m0_mgnt ? m0_mrow : m1_mgnt ? m1_mrow : ls_row;
-      b_we = m0_mgnt ? m0_mwe : m1_mgnt ? m1_mwe : ls_gnt ? ls_we : '0;
-      b_wd0 = m0_mgnt ? m0_mwd : m1_mgnt ? m1_mwd : ls_wd;
-      b_wd1 = b_wd0;
-      b_wd2 = b_wd0;
-      b_wd3 = b_wd0;
     end
   end
 
@@ -683,8 +642,9 @@ module wse_core (
     .m1t_ready_o    (m1t_ready)
   );
 
-  wse_sram u_sram (
+  wse_memory u_memory (
     .clk_i,
+    .clr_i          (clr),
     .a_en_i         (a_en && run && !stop),
     .a_we_i         (a_we),
     .a_row_i        (a_row),
@@ -696,16 +656,34 @@ module wse_core (
     .a_rd1_o        (a_rd1),
     .a_rd2_o        (a_rd2),
     .a_rd3_o        (a_rd3),
-    .b_en_i         (b_en),
-    .b_we_i         (b_we),
-    .b_row_i        (b_row),
-    .b_wd0_i        (b_wd0),
-    .b_wd1_i        (b_wd1),
-    .b_wd2_i        (b_wd2),
-    .b_wd3_i        (b_wd3),
-    .b_rd0_o        (b_rd0),
-    .b_rd1_o        (b_rd1),
-    .b_rd2_o        (b_rd2),
-    .b_rd3_o        (b_rd3)
+    .svc_rd_i       (q_op == 4'd2),
+    .svc_wr_i       (q_op == 4'd1),
+    .svc_addr_i     (q_addr),
+    .svc_lo_i       (q_lo),
+    .svc_hi_i       (q_hi),
+    .scrub_i        (scrubbing),
+    .scrub_row_i    (scrub_row),
+    .m0_req_i       (m0_mreq),
+    .m0_we_i        (m0_mwe),
+    .m0_row_i       (m0_mrow),
+    .m0_wd_i        (m0_mwd),
+    .m0_gnt_o       (m0_mgnt),
+    .m1_req_i       (m1_mreq),
+    .m1_we_i        (m1_mwe),
+    .m1_row_i       (m1_mrow),
+    .m1_wd_i        (m1_mwd),
+    .m1_gnt_o       (m1_mgnt),
+    .ls_req_i       (ls_req),
+    .ls_we_i        (ls_we),
+    .ls_row_i       (ls_row),
+    .ls_wd_i        (ls_wd),
+    .ls_gnt_o       (ls_gnt),
+    .if_req_i       (if_req),
+    .if_row_i       (if_row),
+    .if_gnt_o       (if_gnt),
+    .rd0_o          (b_rd0),
+    .rd1_o          (b_rd1),
+    .rd2_o          (b_rd2),
+    .rd3_o          (b_rd3)
   );
 endmodule
