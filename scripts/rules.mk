@@ -38,11 +38,11 @@ $(B)/asan/$(1): $(2:%.c=$(B)/asan/%.o)
 endef
 
 # $(eval $(call c_program,OUT,SOURCES,ARCHIVES,LIBS,ASAN-ARCHIVES)): build/OUT, and build/asan/OUT
-# from ASAN-ARCHIVES. wse_model_find() refers to models weakly, which alone links none of them: -u.
+# from ASAN-ARCHIVES. wse_machine_find() refers to models weakly, which alone links none: hence -u.
 # $(1): archives
 pull_models = $(if $(filter %/libwse_twin.a,$(1)), \
-		-Wl$(comma)-u$(comma)wse_model_find -Wl$(comma)-u$(comma)wse_model_func) \
-	$(if $(filter %/libwse_rtl.a,$(1)),-Wl$(comma)-u$(comma)wse_model_rtl)
+		-Wl$(comma)-u$(comma)wse_machine_find -Wl$(comma)-u$(comma)wse_machine_func) \
+	$(if $(filter %/libwse_rtl.a,$(1)),-Wl$(comma)-u$(comma)wse_machine_rtl)
 c_link = $(CC) $(CFLAGS) -pthread $(1) -o $@ $(filter %.o,$^) $(call pull_models,$^) \
 	$(LDFLAGS_$(@:$(B)/%=%)) $(2)
 archives = -Wl$(comma)--start-group $(filter %.a,$^) -Wl$(comma)--end-group

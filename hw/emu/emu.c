@@ -21,7 +21,7 @@
 
 struct emu {
 	struct emu_cfg cfg;
-	struct wse_model *model;
+	struct wse_machine *machine;
 	struct debugger *debugger; /* NULL: none; under lock */
 	pthread_t thread;
 
@@ -80,7 +80,7 @@ static int host_dma_read(void *host, uint64_t iova, void *buf, size_t len)
 	int err;
 
 	if (atomic_load(&e->waiters))
-		e->cfg.ops->brk(e->model);
+		e->cfg.ops->brk(e->machine);
 	if (++e->reads == e->cfg.faults.dma_read)
 		return refused(e, "read (injected)", iova, len, -EIO);
 	err = atomic_load(&e->master) ? wse_pci_dma_read(e->cfg.dma, iova, buf, len) : -EPERM;
@@ -93,7 +93,7 @@ static int host_dma_write(void *host, uint64_t iova, const void *buf, size_t len
 	int err;
 
 	if (atomic_load(&e->waiters))
-		e->cfg.ops->brk(e->model);
+		e->cfg.ops->brk(e->machine);
 	if (++e->writes == e->cfg.faults.dma_write)
 		return refused(e, "write (injected)", iova, len, -EIO);
 	err = atomic_load(&e->master) ? wse_pci_dma_write(e->cfg.dma, iova, buf, len) : -EPERM;
@@ -137,7 +137,7 @@ static void apply_writes(struct emu *e)
 		pthread_mutex_unlock(&e->fifo_lock);
 		if (none)
 			return;
-		e->cfg.ops->mmio_write(e->model, offset, value);
+		e->cfg.ops->mmio_write(e->machine, offset, value);
 	}
 }
 
@@ -199,7 +199,7 @@ static int64_t turn(struct emu *e, uint32_t cycles)
 	if (e->debugger)
 		why = debugger_advance(e->debugger, quantum, &ran);
 	else
-		why = e->cfg.ops->advance(e->model, quantum, &ran);
+		why = e->cfg.ops->advance(e->machine, quantum, &ran);
 	t1 = now_ns();
 	irq = moderate_run(&e->irq_mod, t1);
 
@@ -271,7 +271,7 @@ uint32_t emu_read32(struct emu *e, uint32_t offset)
 
 	enter(e);
 	apply_writes(e);
-	v = e->cfg.ops->mmio_read(e->model, offset);
+	v = e->cfg.ops->mmio_read(e->machine, offset);
 	leave(e);
 	wake(e);
 	return v;
@@ -333,7 +333,7 @@ void emu_write32(struct emu *e, uint32_t offset, uint32_t value)
 	if (full) {
 		enter(e);
 		apply_writes(e);
-		e->cfg.ops->mmio_write(e->model, offset, value);
+		e->cfg.ops->mmio_write(e->machine, offset, value);
 		leave(e);
 		wake(e);
 	} else if (asleep) {
@@ -350,7 +350,7 @@ void emu_reset(struct emu *e)
 	e->head = e->tail;
 	e->kick = true;
 	pthread_mutex_unlock(&e->fifo_lock);
-	e->cfg.ops->reset(e->model);
+	e->cfg.ops->reset(e->machine);
 	moderate_clear(&e->irq_mod);
 	leave(e);
 	wake(e);
@@ -378,9 +378,9 @@ int emu_debug(struct emu *e, const char *where, const char *program)
 {
 	struct debugger_cfg cfg = {
 		.gdb.ops = e->cfg.ops,
-		.gdb.model = e->model,
-		.gdb.rows = e->cfg.model.rows,
-		.gdb.cols = e->cfg.model.cols,
+		.gdb.machine = e->machine,
+		.gdb.rows = e->cfg.machine.rows,
+		.gdb.cols = e->cfg.machine.cols,
 		.gdb.program = program,
 		.where = where,
 		.call = debugger_call,
@@ -411,7 +411,7 @@ int emu_create(const struct emu_cfg *cfg, struct emu **out)
 	e->quantum = QUANTUM_MIN;
 	e->begin = now_ns();
 	moderate_init(&e->irq_mod, cfg->irq, cfg->irq_arg);
-	err = cfg->ops->create(&cfg->model, &host_ops, e, &e->model);
+	err = cfg->ops->create(&cfg->machine, &host_ops, e, &e->machine);
 	if (err)
 		goto free_emu;
 	pthread_mutex_init(&e->lock, NULL);
@@ -428,7 +428,7 @@ int emu_create(const struct emu_cfg *cfg, struct emu **out)
 	return 0;
 
 destroy:
-	cfg->ops->destroy(e->model);
+	cfg->ops->destroy(e->machine);
 free_emu:
 	free(e);
 	return err;
@@ -444,7 +444,7 @@ void emu_destroy(struct emu *e)
 	wake(e);
 	pthread_join(e->thread, NULL);
 	debugger_destroy(e->debugger);
-	e->cfg.ops->destroy(e->model);
+	e->cfg.ops->destroy(e->machine);
 	pthread_cond_destroy(&e->wake);
 	pthread_cond_destroy(&e->gone);
 	pthread_mutex_destroy(&e->fifo_lock);

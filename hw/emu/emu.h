@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "model.h"
+#include "machine.h"
 #include "pci/wse_pci.h"
 
 struct emu;
@@ -21,8 +21,8 @@ struct emu_faults {
 };
 
 struct emu_cfg {
-	const struct wse_model_ops *ops;
-	struct wse_model_cfg model;
+	const struct wse_machine_ops *ops;
+	struct wse_machine_cfg machine;
 	/*
 	 * The device never runs ahead of this clock, so that a budget in cycles gives the host at
 	 * least the time that a real device would (an idle model skips cycles for free). 0: no

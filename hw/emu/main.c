@@ -141,14 +141,14 @@ static int parse(int argc, char **argv, struct options *o)
 		{"ready-fd", 1, NULL, 'R'},
 		{0},
 	};
-	struct wse_model_cfg *m = &o->emu.model;
+	struct wse_machine_cfg *m = &o->emu.machine;
 	uint64_t n;
 	int c;
 
 	*o = (struct options){.model = "func",
 			      .ready_fd = -1,
 			      .emu = {
-				      .model = {.rows = 4, .cols = 4},
+				      .machine = {.rows = 4, .cols = 4},
 				      .clock_mhz = 1000,
 			      }};
 	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
@@ -237,7 +237,7 @@ static int parse(int argc, char **argv, struct options *o)
 		fprintf(stderr, "wse-emu: --socket PATH is missing\n");
 		return -EINVAL;
 	}
-	o->emu.ops = wse_model_find(o->model);
+	o->emu.ops = wse_machine_find(o->model);
 	if (!o->emu.ops) {
 		bool known = !strcmp(o->model, "func") || !strcmp(o->model, "rtl");
 
@@ -332,7 +332,7 @@ int main(int argc, char **argv)
 		say_socket_error(o.socket, err);
 		goto out;
 	}
-	o.emu.model.group = wse_model_group(o.emu.model.cols);
+	o.emu.machine.group = wse_machine_group(o.emu.machine.cols);
 	o.emu.dma = dma;
 	o.emu.log = &log;
 	o.emu.irq = wse_pci_irq;
@@ -343,17 +343,18 @@ int main(int argc, char **argv)
 			fprintf(stderr,
 				"wse-emu: no %ux%u tile of the %s model was built: "
 				"make tile ROWS=%u COLS=%u GROUP=%u\n",
-				o.emu.model.rows, o.emu.model.cols, o.model, o.emu.model.rows,
-				o.emu.model.cols, o.emu.model.group);
+				o.emu.machine.rows, o.emu.machine.cols, o.model, o.emu.machine.rows,
+				o.emu.machine.cols, o.emu.machine.group);
 		else
 			fprintf(stderr, "wse-emu: cannot make a %ux%u %s model: %s\n",
-				o.emu.model.rows, o.emu.model.cols, o.model, strerror(-err));
+				o.emu.machine.rows, o.emu.machine.cols, o.model, strerror(-err));
 		goto out;
 	}
 	err = o.gdb ? serve_gdb(emu, &o) : 0;
 	if (err)
 		goto out;
-	wse_pci_logf(&log, "%s %ux%u on %s", o.model, o.emu.model.rows, o.emu.model.cols, o.socket);
+	wse_pci_logf(&log, "%s %ux%u on %s", o.model, o.emu.machine.rows, o.emu.machine.cols,
+		     o.socket);
 	wse_pci_watch_spin(server, o.spin);
 	err = -pthread_create(&report, NULL, reporter, server);
 	if (err) {

@@ -198,14 +198,14 @@ static void c_read_memory(struct gdb_stub *g, const char *p)
 	uint32_t addr, len;
 
 	if (!range(&p, sizeof(bytes) - 8, &addr, &len) || *p ||
-	    g->cfg.ops->peek(g->cfg.model, g->general, addr, bytes, len))
+	    g->cfg.ops->peek(g->cfg.machine, g->general, addr, bytes, len))
 		return gdb_error(g);
 	gdb_say_hex(g, bytes, len);
 }
 
 static void write_memory(struct gdb_stub *g, uint32_t addr, const void *bytes, uint32_t len)
 {
-	answer(g, !g->cfg.ops->poke(g->cfg.model, g->general, addr, bytes, len));
+	answer(g, !g->cfg.ops->poke(g->cfg.machine, g->general, addr, bytes, len));
 }
 
 static void c_write_memory(struct gdb_stub *g, const char *p)
@@ -374,10 +374,10 @@ static void go_on(struct gdb_stub *g, const char *p)
 	/* with an address: from there */
 	struct wse_core_state st;
 
-	if (g->cfg.ops->get_state(g->cfg.model, g->general, &st))
+	if (g->cfg.ops->get_state(g->cfg.machine, g->general, &st))
 		return gdb_error(g);
 	st.pc = (uint32_t)pc;
-	if (g->cfg.ops->set_state(g->cfg.model, g->general, &st))
+	if (g->cfg.ops->set_state(g->cfg.machine, g->general, &st))
 		return gdb_error(g);
 	gdb_resume(g);
 }
@@ -449,9 +449,9 @@ static void kill_core(struct gdb_stub *g, uint32_t core)
 {
 	struct wse_core_state st;
 
-	if (!g->cfg.ops->get_state(g->cfg.model, core, &st)) {
+	if (!g->cfg.ops->get_state(g->cfg.machine, core, &st)) {
 		st.run = WSE_CORE_HELD;
-		g->cfg.ops->set_state(g->cfg.model, core, &st);
+		g->cfg.ops->set_state(g->cfg.machine, core, &st);
 		g->core[core].killed = true;
 		g->core[core].parked = false;
 	}

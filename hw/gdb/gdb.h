@@ -4,7 +4,7 @@
  *
  * The stub has no sockets and no threads (server.h has them): it takes bytes of a connection,
  * leaves bytes for it, and is asked to let time pass in the caller's place. Its calls follow the
- * rules of hw/model/model.h: one at a time for a model. Bytes may be anything; what is no packet
+ * rules of hw/model/machine.h: one at a time for a model. Bytes may be anything; what is no packet
  * has no effect.
  *
  * Time is the wafer's: while the debugger holds a core that it is attached to, no cycle passes,
@@ -17,13 +17,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model.h"
+#include "machine.h"
 
 struct gdb_stub;
 
 struct gdb_cfg {
-	const struct wse_model_ops *ops;
-	struct wse_model *model;
+	const struct wse_machine_ops *ops;
+	struct wse_machine *machine;
 	uint32_t rows, cols;
 	const char *program; /* the cores' ELF file, which gdb is told to open; may be NULL */
 	/* NULL, or gets the records of core `traced`, whose trace_retire the stub has */

@@ -24,7 +24,7 @@ static const char *state_of(const struct wse_core_state *st, const char *what)
 
 static struct wse_waits waits_of(const struct gdb_stub *g, uint32_t core)
 {
-	const struct wse_wafer w = {g->cfg.ops, g->cfg.model, g->cfg.rows, g->cfg.cols};
+	const struct wse_wafer w = {g->cfg.ops, g->cfg.machine, g->cfg.rows, g->cfg.cols};
 	struct wse_waits found;
 
 	wse_find_waits(&w, core, &found);
@@ -39,7 +39,7 @@ void gdb_processes_xml(struct gdb_stub *g)
 		struct wse_core_state st = {0};
 		const struct wse_waits w = waits_of(g, i);
 
-		g->cfg.ops->get_state(g->cfg.model, i, &st);
+		g->cfg.ops->get_state(g->cfg.machine, i, &st);
 		gdb_text(
 			g,
 			"<item><column name=\"pid\">%u</column><column name=\"core\">%u,%u</column>"
@@ -233,7 +233,7 @@ static void m_printed(struct gdb_stub *g, uint32_t core, const struct wse_core_u
 	wse_print_find(&p, file, size);
 	if (!p.bytes)
 		gdb_text(g, "%s has no wse_printf()\n", g->program);
-	else if (!g->cfg.ops->peek(g->cfg.model, core, p.area, area, p.bytes) &&
+	else if (!g->cfg.ops->peek(g->cfg.machine, core, p.area, area, p.bytes) &&
 		 wse_print_each(&p, area, print_text, g, why, sizeof(why)))
 		gdb_text(g, "%s\n", why);
 	free(file);
@@ -272,7 +272,7 @@ void gdb_monitor(struct gdb_stub *g, const char *line)
 		if (strcmp(name, monitor[i].name))
 			continue;
 		gdb_text(g, "core %u,%u\n", core_col(g, core), core_row(g, core));
-		if (!g->cfg.ops->get_units(g->cfg.model, core, &u))
+		if (!g->cfg.ops->get_units(g->cfg.machine, core, &u))
 			monitor[i].fn(g, core, &u);
 		return;
 	}

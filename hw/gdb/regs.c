@@ -119,7 +119,7 @@ void gdb_read_regs(struct gdb_stub *g, uint32_t core)
 {
 	struct wse_core_state st = {0};
 
-	g->cfg.ops->get_state(g->cfg.model, core, &st);
+	g->cfg.ops->get_state(g->cfg.machine, core, &st);
 	for (unsigned int i = 0; i < 32; i++)
 		put_word(g, st.x[i]);
 	put_word(g, st.pc);
@@ -141,7 +141,7 @@ bool gdb_read_reg(struct gdb_stub *g, uint32_t core, uint32_t reg)
 	uint32_t acc[WSE_NACC];
 	unsigned int i;
 
-	if (reg >= REG_COUNT || g->cfg.ops->get_state(g->cfg.model, core, &st))
+	if (reg >= REG_COUNT || g->cfg.ops->get_state(g->cfg.machine, core, &st))
 		return false;
 	if (reg < 32)
 		put_word(g, st.x[reg]);
@@ -151,12 +151,12 @@ bool gdb_read_reg(struct gdb_stub *g, uint32_t core, uint32_t reg)
 		put_word(g, r->offset == COMPUTED ? computed(g, core, r->name)
 						  : word_of(&st, r->offset));
 	else if (reg < REG_ACC) {
-		if (g->cfg.ops->get_units(g->cfg.model, core, &u))
+		if (g->cfg.ops->get_units(g->cfg.machine, core, &u))
 			return false;
 		for (i = 0; i < 4; i++)
 			put_word(g, u.dsr[reg - REG_DSR][i]);
 	} else {
-		if (g->cfg.ops->get_acc(g->cfg.model, core, acc))
+		if (g->cfg.ops->get_acc(g->cfg.machine, core, acc))
 			return false;
 		for (i = 0; i < WSE_LANES; i++)
 			put_word(g, acc[(reg - REG_ACC) * WSE_LANES + i]);
@@ -177,7 +177,7 @@ static bool get_word(const char **hex, uint32_t *v)
 static bool store(struct gdb_stub *g, uint32_t core, const struct wse_core_state *st)
 {
 	g->core[core].told_pc = 1;
-	return !g->cfg.ops->set_state(g->cfg.model, core, st);
+	return !g->cfg.ops->set_state(g->cfg.machine, core, st);
 }
 
 bool gdb_write_reg(struct gdb_stub *g, uint32_t core, uint32_t reg, const char *hex)
@@ -186,7 +186,7 @@ bool gdb_write_reg(struct gdb_stub *g, uint32_t core, uint32_t reg, const char *
 	struct wse_core_state st;
 	uint32_t v;
 
-	if (g->cfg.ops->get_state(g->cfg.model, core, &st) || !get_word(&hex, &v) || *hex)
+	if (g->cfg.ops->get_state(g->cfg.machine, core, &st) || !get_word(&hex, &v) || *hex)
 		return false;
 	if (reg < 32)
 		st.x[reg] = v;
@@ -203,7 +203,7 @@ bool gdb_write_regs(struct gdb_stub *g, uint32_t core, const char *hex)
 {
 	struct wse_core_state st;
 
-	if (g->cfg.ops->get_state(g->cfg.model, core, &st))
+	if (g->cfg.ops->get_state(g->cfg.machine, core, &st))
 		return false;
 	for (unsigned int i = 0; i < 32; i++)
 		if (!get_word(&hex, &st.x[i]))

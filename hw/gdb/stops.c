@@ -25,7 +25,7 @@ static void stop(struct gdb_stub *g, struct gdb_core *c, enum hit hit)
 {
 	if (!c->hit)
 		c->hit = (uint8_t)hit;
-	g->cfg.ops->brk(g->cfg.model);
+	g->cfg.ops->brk(g->cfg.machine);
 }
 
 static bool break_at(const struct gdb_core *c, uint32_t pc)
@@ -47,7 +47,7 @@ static void on_retire(void *arg, const struct wse_retire *r)
 		return;
 	c->told_pc = 1;
 	if (r->trap) /* it may have halted: gdb_advance() looks */
-		g->cfg.ops->brk(g->cfg.model);
+		g->cfg.ops->brk(g->cfg.machine);
 	for (i = 0; i < c->nwatches && r->mem_size; i++) {
 		if (r->mem_addr < c->watch[i].addr + c->watch[i].len &&
 		    c->watch[i].addr < r->mem_addr + r->mem_size) {
@@ -63,15 +63,15 @@ static void on_retire(void *arg, const struct wse_retire *r)
 
 static int set_traces(struct gdb_stub *g)
 {
-	const struct wse_model_ops *ops = g->cfg.ops;
+	const struct wse_machine_ops *ops = g->cfg.ops;
 	bool want = g->connected && g->nstops;
 	int err;
 
 	if (want == g->traced)
 		return 0;
-	err = ops->trace_retire(g->cfg.model, ~0u, want ? on_retire : NULL, g);
+	err = ops->trace_retire(g->cfg.machine, ~0u, want ? on_retire : NULL, g);
 	if (!err && !want && g->cfg.retire)
-		err = ops->trace_retire(g->cfg.model, g->cfg.traced, on_retire, g);
+		err = ops->trace_retire(g->cfg.machine, g->cfg.traced, on_retire, g);
 	if (!err)
 		g->traced = want;
 	return err;
@@ -79,7 +79,7 @@ static int set_traces(struct gdb_stub *g)
 
 static void remember(struct gdb_stub *g, uint32_t core, struct gdb_watch *w)
 {
-	if (g->cfg.ops->peek(g->cfg.model, core, w->addr, w->was, w->len))
+	if (g->cfg.ops->peek(g->cfg.machine, core, w->addr, w->was, w->len))
 		memset(w->was, 0, sizeof(w->was));
 }
 
@@ -151,7 +151,7 @@ static void park(struct gdb_stub *g, uint32_t core, bool on)
 {
 	struct wse_core_state st;
 
-	if (g->cfg.ops->get_state(g->cfg.model, core, &st))
+	if (g->cfg.ops->get_state(g->cfg.machine, core, &st))
 		return;
 	if (on && st.run != WSE_CORE_RUNNING) /* it has faulted, and stands anyway */
 		return;
@@ -159,7 +159,7 @@ static void park(struct gdb_stub *g, uint32_t core, bool on)
 		return; /* the host has reset it meanwhile */
 	g->core[core].parked_pc = st.pc;
 	st.run = on ? WSE_CORE_HELD : WSE_CORE_RUNNING;
-	if (!g->cfg.ops->set_state(g->cfg.model, core, &st))
+	if (!g->cfg.ops->set_state(g->cfg.machine, core, &st))
 		g->core[core].parked = on;
 }
 
@@ -232,7 +232,7 @@ void gdb_report(struct gdb_stub *g, uint32_t core, enum hit hit, unsigned int si
 	struct wse_core_state st = {0};
 
 	end_parking(g);
-	g->cfg.ops->get_state(g->cfg.model, core, &st);
+	g->cfg.ops->get_state(g->cfg.machine, core, &st);
 	if (hit == HIT_FAULT) {
 		char line[160];
 		int n = snprintf(line, sizeof(line), "core %u,%u: %s, address 0x%08x\n",
@@ -276,7 +276,7 @@ static void look_at_watches(struct gdb_stub *g, uint32_t core)
 	for (unsigned int i = 0; i < c->nwatches; i++) {
 		struct gdb_watch *w = &c->watch[i];
 
-		if (g->cfg.ops->peek(g->cfg.model, core, w->addr, is, w->len) ||
+		if (g->cfg.ops->peek(g->cfg.machine, core, w->addr, is, w->len) ||
 		    !memcmp(is, w->was, w->len))
 			continue;
 		memcpy(w->was, is, w->len);
@@ -322,7 +322,7 @@ static void look(struct gdb_stub *g, bool resumed)
 		struct gdb_core *c = &g->core[i];
 		struct wse_core_state st;
 
-		if (!c->attached || g->cfg.ops->get_state(g->cfg.model, i, &st))
+		if (!c->attached || g->cfg.ops->get_state(g->cfg.machine, i, &st))
 			continue;
 		g->retired += st.minstret;
 		if (c->parked)
@@ -351,7 +351,7 @@ void gdb_resume(struct gdb_stub *g)
 void gdb_brk(struct gdb_stub *g)
 {
 	g->asked = true;
-	g->cfg.ops->brk(g->cfg.model);
+	g->cfg.ops->brk(g->cfg.machine);
 }
 
 bool gdb_runs(const struct gdb_stub *g)
@@ -380,9 +380,9 @@ static enum wse_stop one_cycle(struct gdb_stub *g, uint32_t core, uint64_t *ran)
 
 	*ran = 1;
 	if (g->still == STILL)
-		why = g->cfg.ops->advance(g->cfg.model, 1, ran);
+		why = g->cfg.ops->advance(g->cfg.machine, 1, ran);
 	else
-		g->cfg.ops->step(g->cfg.model, core, 1);
+		g->cfg.ops->step(g->cfg.machine, core, 1);
 	look(g, false);
 	g->still = g->retired == retired && g->still < STILL ? g->still + 1 : 0;
 	return why;
@@ -409,7 +409,7 @@ enum wse_stop gdb_advance(struct gdb_stub *g, uint64_t max_cycles, uint64_t *ran
 		one = c->resumed ? i : one;
 	}
 	if (!nattached) /* as without a debugger */
-		return g->cfg.ops->advance(g->cfg.model, max_cycles, ran);
+		return g->cfg.ops->advance(g->cfg.machine, max_cycles, ran);
 	if (nresumed < nattached) /* gdb steps over a breakpoint */
 		singly = one;
 	while (g->running && done < max_cycles && why == WSE_STOP_CYCLES && !g->interrupted &&
@@ -419,7 +419,7 @@ enum wse_stop gdb_advance(struct gdb_stub *g, uint64_t max_cycles, uint64_t *ran
 		if (singly < g->ncores) {
 			why = one_cycle(g, singly, &n);
 		} else {
-			why = g->cfg.ops->advance(g->cfg.model, n, &n);
+			why = g->cfg.ops->advance(g->cfg.machine, n, &n);
 			look(g, false);
 		}
 		done += n;

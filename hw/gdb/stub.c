@@ -40,7 +40,7 @@ void gdb_destroy(struct gdb_stub *g)
 	if (g->core)
 		for (uint32_t i = 0; i < g->ncores; i++)
 			free(g->core[i].breaks);
-	g->cfg.ops->trace_retire(g->cfg.model, ~0u, NULL, NULL);
+	g->cfg.ops->trace_retire(g->cfg.machine, ~0u, NULL, NULL);
 	free(g->core);
 	free(g->last);
 	free(g->program);
@@ -69,7 +69,7 @@ void gdb_connect(struct gdb_stub *g)
 		struct gdb_core *c = &g->core[i];
 
 		c->attached =
-			!g->cfg.ops->get_state(g->cfg.model, i, &st) && st.run != WSE_CORE_HELD;
+			!g->cfg.ops->get_state(g->cfg.machine, i, &st) && st.run != WSE_CORE_HELD;
 		c->told_pc = 1;
 		c->told = st.run == WSE_CORE_FAULTED;
 		if (c->attached)

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model.h"
+#include "machine.h"
 #include "wave.h"
 #include "wse_regs.h"
 
@@ -145,8 +145,8 @@ struct ls_queue {
 };
 
 struct ls_rig {
-	const struct wse_model_ops *ops;
-	struct wse_model *model;
+	const struct wse_machine_ops *ops;
+	struct wse_machine *machine;
 	uint32_t rows, cols;
 	uint8_t *mem; /* [LS_MEM] */
 	struct ls_queue q[LS_QUEUES];
@@ -157,7 +157,7 @@ struct ls_rig {
 	uint64_t stops;		    /* of the host between two doorbells of a batch */
 };
 
-int ls_rig_create(struct ls_rig *rig, const char *model, const struct wse_model_cfg *cfg);
+int ls_rig_create(struct ls_rig *rig, const char *model, const struct wse_machine_cfg *cfg);
 void ls_rig_destroy(struct ls_rig *rig);
 /* Loads the program's images and memory, after running the program before it; nothing runs yet. */
 int ls_rig_load(struct ls_rig *rig, const struct ls_program *p);
@@ -217,11 +217,11 @@ struct ls_judge {
 };
 
 int ls_judge_create(struct ls_judge *j, const char *lead, const char *follow,
-		    const struct wse_model_cfg *cfg);
+		    const struct wse_machine_cfg *cfg);
 void ls_judge_destroy(struct ls_judge *j);
 /* Fresh models after a difference; the counts stay. */
 int ls_judge_renew(struct ls_judge *j, const char *lead, const char *follow,
-		   const struct wse_model_cfg *cfg);
+		   const struct wse_machine_cfg *cfg);
 /* 0: alike; 1: they differ, see what; negative: a model failed. */
 int ls_judge_run(struct ls_judge *j, const struct ls_program *p, uint64_t max_cycles);
 
@@ -240,10 +240,10 @@ bool ls_events_alike(struct ls_events *lead, struct ls_events *follow, bool faul
 /* --- waves of the RTL around the difference that the judge has found --- */
 
 /* Before a campaign: can there be any? Else why not. */
-int ls_wave_check(const struct wse_model_cfg *cfg, const struct wse_wave_window *wave, char *why,
+int ls_wave_check(const struct wse_machine_cfg *cfg, const struct wse_wave_window *wave, char *why,
 		  size_t size);
 /* Runs the judge's program again, of a window that was not named twice; said: where they are. */
-int ls_wave_difference(const struct ls_judge *j, const struct wse_model_cfg *cfg,
+int ls_wave_difference(const struct ls_judge *j, const struct wse_machine_cfg *cfg,
 		       const struct wse_wave_window *wave, uint64_t max_cycles, char *said,
 		       size_t size);
 

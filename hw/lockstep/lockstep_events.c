@@ -50,12 +50,12 @@ int ls_events_begin(struct ls_rig *rig, struct ls_events *v)
 {
 	v->count = 0;
 	v->lost = false;
-	return rig->ops->events(rig->model, ~0u, KINDS, on_event, v);
+	return rig->ops->events(rig->machine, ~0u, KINDS, on_event, v);
 }
 
 void ls_events_end(struct ls_rig *rig)
 {
-	rig->ops->events(rig->model, ~0u, 0, NULL, NULL);
+	rig->ops->events(rig->machine, ~0u, 0, NULL, NULL);
 }
 
 static int by_track(const void *pa, const void *pb)

@@ -178,7 +178,7 @@ static void on_follow(void *arg, const struct wse_retire *r)
 	j->core = r->core;
 	j->index = t->next++;
 	if (j->differ)
-		j->follow.ops->brk(j->follow.model);
+		j->follow.ops->brk(j->follow.machine);
 }
 
 static int replay_picks(struct ls_judge *j)
@@ -192,7 +192,7 @@ static int replay_picks(struct ls_judge *j)
 
 			if (!r->pick || r->trap)
 				continue;
-			err = j->follow.ops->replay_pick(j->follow.model, core, r->pick_task,
+			err = j->follow.ops->replay_pick(j->follow.machine, core, r->pick_task,
 							 r->winfo);
 			if (err && err != -ENOTSUP)
 				return err;
@@ -292,12 +292,12 @@ static void compare_core(struct ls_judge *j, uint32_t core)
 	const uint32_t r = row_of(j, core), c = col_of(j, core);
 	const char *la = j->lead.ops->name, *lb = j->follow.ops->name;
 
-	j->lead.ops->get_state(j->lead.model, core, &a);
-	j->follow.ops->get_state(j->follow.model, core, &b);
-	j->lead.ops->get_acc(j->lead.model, core, aa);
-	j->follow.ops->get_acc(j->follow.model, core, ab);
-	j->lead.ops->peek(j->lead.model, core, WSE_SRAM_BASE, sa, sizeof(sa));
-	j->follow.ops->peek(j->follow.model, core, WSE_SRAM_BASE, sb, sizeof(sb));
+	j->lead.ops->get_state(j->lead.machine, core, &a);
+	j->follow.ops->get_state(j->follow.machine, core, &b);
+	j->lead.ops->get_acc(j->lead.machine, core, aa);
+	j->follow.ops->get_acc(j->follow.machine, core, ab);
+	j->lead.ops->peek(j->lead.machine, core, WSE_SRAM_BASE, sa, sizeof(sa));
+	j->follow.ops->peek(j->follow.machine, core, WSE_SRAM_BASE, sb, sizeof(sb));
 	for (uint32_t i = 0; i < WSE_SRAM_BYTES; i += 4) {
 		uint32_t va, vb;
 
@@ -374,9 +374,9 @@ static void compare_end(struct ls_judge *j)
 /* --- calls --- */
 
 static int create_rigs(struct ls_judge *j, const char *lead, const char *follow,
-		       const struct wse_model_cfg *cfg)
+		       const struct wse_machine_cfg *cfg)
 {
-	struct wse_model_cfg calm = *cfg;
+	struct wse_machine_cfg calm = *cfg;
 	int err;
 
 	/* the follower runs with other timing, on which results must not depend */
@@ -386,7 +386,7 @@ static int create_rigs(struct ls_judge *j, const char *lead, const char *follow,
 }
 
 int ls_judge_create(struct ls_judge *j, const char *lead, const char *follow,
-		    const struct wse_model_cfg *cfg)
+		    const struct wse_machine_cfg *cfg)
 {
 	memset(j, 0, sizeof(*j));
 	j->trace = calloc((size_t)cfg->rows * cfg->cols, sizeof(*j->trace));
@@ -394,7 +394,7 @@ int ls_judge_create(struct ls_judge *j, const char *lead, const char *follow,
 }
 
 int ls_judge_renew(struct ls_judge *j, const char *lead, const char *follow,
-		   const struct wse_model_cfg *cfg)
+		   const struct wse_machine_cfg *cfg)
 {
 	ls_rig_destroy(&j->lead);
 	ls_rig_destroy(&j->follow);
@@ -453,10 +453,10 @@ int ls_judge_run(struct ls_judge *j, const struct ls_program *p, uint64_t max_cy
 	for (uint32_t core = 0; core < p->rows * p->cols; core++)
 		j->trace[core].count = j->trace[core].next = 0;
 
-	j->lead.ops->trace_retire(j->lead.model, ~0u, NULL, NULL);
+	j->lead.ops->trace_retire(j->lead.machine, ~0u, NULL, NULL);
 	err = ls_rig_load(&j->lead, p);
 	if (!err)
-		err = j->lead.ops->trace_retire(j->lead.model, ~0u, on_lead, j);
+		err = j->lead.ops->trace_retire(j->lead.machine, ~0u, on_lead, j);
 	if (!err && j->events)
 		err = ls_events_begin(&j->lead, &j->seen[0]);
 	if (!err)
@@ -466,10 +466,10 @@ int ls_judge_run(struct ls_judge *j, const struct ls_program *p, uint64_t max_cy
 	if (err)
 		return failed(j, &j->lead, err);
 
-	j->follow.ops->trace_retire(j->follow.model, ~0u, NULL, NULL);
+	j->follow.ops->trace_retire(j->follow.machine, ~0u, NULL, NULL);
 	err = ls_rig_load(&j->follow, p);
 	if (!err && !j->ends)
-		err = j->follow.ops->trace_retire(j->follow.model, ~0u, on_follow, j);
+		err = j->follow.ops->trace_retire(j->follow.machine, ~0u, on_follow, j);
 	if (!err)
 		err = replay_picks(j);
 	if (!err && j->events)

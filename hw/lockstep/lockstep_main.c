@@ -130,7 +130,7 @@ static int check_floors(const char *list)
 
 static int check_wave(struct options *o)
 {
-	const struct wse_model_cfg cfg = {.rows = o->rows, .cols = o->cols, .group = o->group};
+	const struct wse_machine_cfg cfg = {.rows = o->rows, .cols = o->cols, .group = o->group};
 	char why[400];
 
 	if (!o->wave)
@@ -291,7 +291,7 @@ static int parse(int argc, char **argv, struct options *o)
 		return -EINVAL;
 	}
 	if (o->group == UINT32_MAX)
-		o->group = wse_model_group(o->cols);
+		o->group = wse_machine_group(o->cols);
 	if (o->group && o->cols % o->group) {
 		fprintf(stderr, "wse-lockstep: --group %u does not divide the %u columns\n",
 			o->group, o->cols);
@@ -396,8 +396,8 @@ static void list_cores(const struct ls_rig *rig)
 		struct wse_core_state s = {0};
 		uint32_t insn = 0;
 
-		rig->ops->get_state(rig->model, core, &s);
-		rig->ops->peek(rig->model, core, s.pc & ~3u, &insn, sizeof(insn));
+		rig->ops->get_state(rig->machine, core, &s);
+		rig->ops->peek(rig->machine, core, s.pc & ~3u, &insn, sizeof(insn));
 		printf("# %s: core %u,%u state %u pc 0x%08x [%08x] after %" PRIu64
 		       " instructions, x5 0x%x x6 0x%x\n",
 		       rig->ops->name, core % rig->cols, core / rig->cols, s.run, s.pc, insn,
@@ -436,7 +436,7 @@ static void list_ways(const struct ls_rig *rig)
 
 	if (strcmp(rig->ops->name, "func"))
 		return;
-	twin_ways(rig->model, &w);
+	twin_ways(rig->machine, &w);
 	printf("# ways of the twin:");
 #define LIST_WAY(name, what) printf(" " #name ":%" PRIu64, w.name);
 	TWIN_WAYS(LIST_WAY)
@@ -462,7 +462,7 @@ static bool not_reached(const struct ls_rig *rig, const char *list)
 	struct twin_ways w;
 	bool missed = false;
 
-	twin_ways(rig->model, &w);
+	twin_ways(rig->machine, &w);
 	memcpy(n, &w, sizeof(n));
 	while (*list) {
 		const char *name = list;
@@ -480,13 +480,13 @@ static bool not_reached(const struct ls_rig *rig, const char *list)
 /* 0: alike, 1: they differ, 2: alike, but by other ways than asked for; negative: cannot run. */
 static int campaign(const struct options *o, struct ls_program *p, struct ls_judge *j)
 {
-	struct wse_model_cfg cfg = {
+	struct wse_machine_cfg cfg = {
 		.rows = o->rows,
 		.cols = o->cols,
 		.group = o->group,
 		.seed = o->calm ? 0 : o->seed | 1,
-		.flags = (o->shuffle ? WSE_MODEL_SHUFFLE : 0) | (o->exact ? WSE_MODEL_EXACT : 0) |
-			 (o->parts ? TWIN_MODEL_PARTS : 0),
+		.flags = (o->shuffle ? WSE_MACHINE_SHUFFLE : 0) |
+			 (o->exact ? WSE_MACHINE_EXACT : 0) | (o->parts ? TWIN_MODEL_PARTS : 0),
 	};
 	double end = o->seconds ? now() + o->seconds : 0;
 	int err = ls_judge_create(j, o->lead, o->follow, &cfg), result = 0;
@@ -566,8 +566,8 @@ int main(int argc, char **argv)
 
 	if (parse(argc, argv, &o))
 		return 2;
-	if (!wse_model_find(o.lead) || !wse_model_find(o.follow)) {
-		const char *missing = wse_model_find(o.lead) ? o.follow : o.lead;
+	if (!wse_machine_find(o.lead) || !wse_machine_find(o.follow)) {
+		const char *missing = wse_machine_find(o.lead) ? o.follow : o.lead;
 
 		if (o.tap)
 			printf("1..0 # SKIP the model %s was not built\n", missing);

@@ -66,7 +66,7 @@ static uint64_t cq_iova(unsigned int q)
 
 static void reg(struct ls_rig *rig, uint32_t offset, uint32_t v)
 {
-	rig->ops->mmio_write(rig->model, offset, v);
+	rig->ops->mmio_write(rig->machine, offset, v);
 }
 
 /* more: the device waits for the last doorbell of the batch; the admin queue has no batches */
@@ -128,7 +128,7 @@ static bool collect(struct ls_rig *rig)
 
 	for (unsigned int q = 0; q < LS_QUEUES; q++)
 		all &= collect_queue(rig, q);
-	reg(rig, WSE_REG_FAULT_HEAD, rig->ops->mmio_read(rig->model, WSE_REG_FAULT_TAIL));
+	reg(rig, WSE_REG_FAULT_HEAD, rig->ops->mmio_read(rig->machine, WSE_REG_FAULT_TAIL));
 	return all;
 }
 
@@ -139,8 +139,8 @@ static int drain(struct ls_rig *rig, uint64_t max_cycles)
 
 	while (max_cycles) {
 		uint64_t ran = 0;
-		enum wse_stop why =
-			rig->ops->advance(rig->model, max_cycles < 4096 ? max_cycles : 4096, &ran);
+		enum wse_stop why = rig->ops->advance(rig->machine,
+						      max_cycles < 4096 ? max_cycles : 4096, &ran);
 
 		max_cycles -= ran;
 		all = collect(rig);
@@ -189,7 +189,7 @@ static int admin(struct ls_rig *rig, const struct wse_sqe *s)
 	k->ndone = k->nsent = 0;
 	submit(rig, 0, s, false);
 	for (uint64_t cycles = 0, ran; cycles < SETUP_CYCLES && !k->ndone; cycles += ran + 1) {
-		if (rig->ops->advance(rig->model, 256, &ran) == WSE_STOP_HALTED)
+		if (rig->ops->advance(rig->machine, 256, &ran) == WSE_STOP_HALTED)
 			return -EIO;
 		collect_queue(rig, 0);
 		if (rig->broken)
@@ -231,17 +231,18 @@ static int setup(struct ls_rig *rig)
 	return err;
 }
 
-int ls_rig_create(struct ls_rig *rig, const char *model, const struct wse_model_cfg *cfg)
+int ls_rig_create(struct ls_rig *rig, const char *model, const struct wse_machine_cfg *cfg)
 {
 	int err;
 
-	*rig = (struct ls_rig){.ops = wse_model_find(model), .rows = cfg->rows, .cols = cfg->cols};
+	*rig = (struct ls_rig){
+		.ops = wse_machine_find(model), .rows = cfg->rows, .cols = cfg->cols};
 	if (!rig->ops)
 		return -ENOENT;
 	rig->mem = calloc(1, LS_MEM);
 	if (!rig->mem)
 		return -ENOMEM;
-	err = rig->ops->create(cfg, &host_ops, rig, &rig->model);
+	err = rig->ops->create(cfg, &host_ops, rig, &rig->machine);
 	if (!err)
 		err = setup(rig);
 	return err;
@@ -249,8 +250,8 @@ int ls_rig_create(struct ls_rig *rig, const char *model, const struct wse_model_
 
 void ls_rig_destroy(struct ls_rig *rig)
 {
-	if (rig->model)
-		rig->ops->destroy(rig->model);
+	if (rig->machine)
+		rig->ops->destroy(rig->machine);
 	free(rig->mem);
 }
 
@@ -261,7 +262,7 @@ static int load(struct ls_rig *rig, const struct ls_program *p)
 	int err = 0;
 
 	for (uint32_t core = 0; !err && core < p->rows * p->cols; core++)
-		err = rig->ops->poke(rig->model, core, WSE_SRAM_BASE, p->image[core],
+		err = rig->ops->poke(rig->machine, core, WSE_SRAM_BASE, p->image[core],
 				     WSE_SRAM_BYTES);
 	memcpy(rig->mem + LS_MEM_DATA, p->mem + LS_MEM_DATA, LS_MEM - LS_MEM_DATA);
 	return err;
@@ -324,7 +325,7 @@ static void pass(struct ls_rig *rig, uint64_t cycles)
 	while (cycles && ran && !rig->broken) {
 		uint64_t n = cycles < 256 ? cycles : 256;
 
-		if (rig->ops->advance(rig->model, n, &ran) == WSE_STOP_IDLE)
+		if (rig->ops->advance(rig->machine, n, &ran) == WSE_STOP_IDLE)
 			break;
 		cycles -= ran < cycles ? ran : cycles;
 	}
@@ -375,7 +376,7 @@ static int run_before(struct ls_rig *rig, const struct ls_before *b, uint64_t se
 		return err;
 	}
 	if (b->reset == LS_FLR)
-		rig->ops->reset(rig->model);
+		rig->ops->reset(rig->machine);
 	return setup(rig);
 }
 

@@ -21,19 +21,19 @@ static void on_record(void *arg, const struct wse_retire *r)
 	struct search *s = arg;
 
 	if (r->core == s->core && !s->cycle && !s->left--)
-		s->cycle = s->rig->ops->cycles(s->rig->model);
+		s->cycle = s->rig->ops->cycles(s->rig->machine);
 }
 
 /* The program on a new RTL tile with waves; begin is called where the window's cycles begin. */
-static int again(const struct ls_program *p, const struct wse_model_cfg *cfg, uint64_t max_cycles,
+static int again(const struct ls_program *p, const struct wse_machine_cfg *cfg, uint64_t max_cycles,
 		 int (*begin)(struct ls_rig *rig, void *arg),
 		 int (*end)(struct ls_rig *rig, void *arg), void *arg)
 {
-	struct wse_model_cfg waves = *cfg;
+	struct wse_machine_cfg waves = *cfg;
 	struct ls_rig rig;
 	int err;
 
-	waves.flags |= WSE_MODEL_WAVES;
+	waves.flags |= WSE_MACHINE_WAVES;
 	err = ls_rig_create(&rig, "rtl", &waves);
 	if (err)
 		return err;
@@ -60,17 +60,17 @@ static int begin_search(struct ls_rig *rig, void *arg)
 {
 	struct window *w = arg;
 
-	w->start = rig->ops->cycles(rig->model);
+	w->start = rig->ops->cycles(rig->machine);
 	w->search.rig = rig;
-	return w->search.core == ~0u
-		       ? 0
-		       : rig->ops->trace_retire(rig->model, w->search.core, on_record, &w->search);
+	return w->search.core == ~0u ? 0
+				     : rig->ops->trace_retire(rig->machine, w->search.core,
+							      on_record, &w->search);
 }
 
 static int end_search(struct ls_rig *rig, void *arg)
 {
 	struct window *w = arg;
-	uint64_t at = w->search.cycle ? w->search.cycle : rig->ops->cycles(rig->model);
+	uint64_t at = w->search.cycle ? w->search.cycle : rig->ops->cycles(rig->machine);
 
 	w->cycles = at - w->start;
 	return 0;
@@ -80,27 +80,28 @@ static int begin_wave(struct ls_rig *rig, void *arg)
 {
 	struct window *w = arg;
 
-	return wse_wave_open(rig->ops, rig->model, rig->rows, rig->cols, w->wave, w->said, w->size);
+	return wse_wave_open(rig->ops, rig->machine, rig->rows, rig->cols, w->wave, w->said,
+			     w->size);
 }
 
 static int end_wave(struct ls_rig *rig, void *arg)
 {
 	struct window *w = arg;
 
-	return wse_wave_close(rig->ops, rig->model, w->wave, w->said, w->size);
+	return wse_wave_close(rig->ops, rig->machine, w->wave, w->said, w->size);
 }
 
-int ls_wave_check(const struct wse_model_cfg *cfg, const struct wse_wave_window *wave, char *why,
+int ls_wave_check(const struct wse_machine_cfg *cfg, const struct wse_wave_window *wave, char *why,
 		  size_t size)
 {
-	struct wse_model_cfg waves = *cfg;
+	struct wse_machine_cfg waves = *cfg;
 	struct wse_wave on;
 	struct ls_rig rig;
 	int err = wse_wave_on(wave, cfg->rows, cfg->cols, &on, why, size);
 
 	if (err)
 		return err;
-	waves.flags |= WSE_MODEL_WAVES;
+	waves.flags |= WSE_MACHINE_WAVES;
 	err = ls_rig_create(&rig, "rtl", &waves);
 	if (!err)
 		ls_rig_destroy(&rig);
@@ -112,7 +113,7 @@ int ls_wave_check(const struct wse_model_cfg *cfg, const struct wse_wave_window 
 	return err;
 }
 
-int ls_wave_difference(const struct ls_judge *j, const struct wse_model_cfg *cfg,
+int ls_wave_difference(const struct ls_judge *j, const struct wse_machine_cfg *cfg,
 		       const struct wse_wave_window *wave, uint64_t max_cycles, char *said,
 		       size_t size)
 {

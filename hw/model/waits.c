@@ -32,7 +32,7 @@ static uint32_t neighbour(const struct wse_wafer *w, uint32_t core, unsigned int
 
 static bool units(const struct wse_wafer *w, uint32_t core, struct wse_core_units *u)
 {
-	return !w->ops->get_units(w->model, core, u);
+	return !w->ops->get_units(w->machine, core, u);
 }
 
 /*

@@ -3,11 +3,11 @@
 #ifndef WSE_WAITS_H
 #define WSE_WAITS_H
 
-#include "model.h"
+#include "machine.h"
 
 struct wse_wafer {
-	const struct wse_model_ops *ops;
-	struct wse_model *model;
+	const struct wse_machine_ops *ops;
+	struct wse_machine *machine;
 	uint32_t rows, cols;
 };
 

@@ -137,7 +137,7 @@ void wse_wave_explain(const struct wse_wave_window *w, int err, uint64_t ran, ch
 		snprintf(why, size, "cannot write %s: %s", w->path, strerror(-err));
 }
 
-int wse_wave_open(const struct wse_model_ops *ops, struct wse_model *m, uint32_t rows,
+int wse_wave_open(const struct wse_machine_ops *ops, struct wse_machine *m, uint32_t rows,
 		  uint32_t cols, const struct wse_wave_window *w, char *why, size_t size)
 {
 	struct wse_wave wave;
@@ -151,7 +151,7 @@ int wse_wave_open(const struct wse_model_ops *ops, struct wse_model *m, uint32_t
 	return err;
 }
 
-int wse_wave_close(const struct wse_model_ops *ops, struct wse_model *m,
+int wse_wave_close(const struct wse_machine_ops *ops, struct wse_machine *m,
 		   const struct wse_wave_window *w, char *said, size_t size)
 {
 	uint64_t ran = 0;

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model.h"
+#include "machine.h"
 
 #define WSE_WAVE_CYCLES 10000u /* of a window whose end is not named */
 #define WSE_WAVE_FAULT	UINT64_MAX /* as a step: the one that ends with a fault */
@@ -42,10 +42,10 @@ void wse_wave_explain(const struct wse_wave_window *w, int err, uint64_t ran, ch
 		      size_t size);
 
 /* Begins the window on a model; 0, or why not. */
-int wse_wave_open(const struct wse_model_ops *ops, struct wse_model *m, uint32_t rows,
+int wse_wave_open(const struct wse_machine_ops *ops, struct wse_machine *m, uint32_t rows,
 		  uint32_t cols, const struct wse_wave_window *w, char *why, size_t size);
 /* Ends it: said is where the waves are, or why there are none. */
-int wse_wave_close(const struct wse_model_ops *ops, struct wse_model *m,
+int wse_wave_close(const struct wse_machine_ops *ops, struct wse_machine *m,
 		   const struct wse_wave_window *w, char *said, size_t size);
 
 #endif

@@ -31,16 +31,16 @@ struct core {
 };
 
 struct causes {
-	const struct wse_model_ops *ops;
-	struct wse_model *model;
+	const struct wse_machine_ops *ops;
+	struct wse_machine *machine;
 	uint32_t rows, cols;
 	uint64_t began;
 	uint64_t *map[MAPS];
 	struct core core[];
 };
 
-int causes_begin(const struct wse_model_ops *ops, struct wse_model *m, uint32_t rows, uint32_t cols,
-		 uint32_t first, uint32_t end, struct causes **out)
+int causes_begin(const struct wse_machine_ops *ops, struct wse_machine *m, uint32_t rows,
+		 uint32_t cols, uint32_t first, uint32_t end, struct causes **out)
 {
 	const size_t n = (size_t)rows * cols;
 	struct causes *c = calloc(1, sizeof(*c) + n * sizeof(c->core[0]));
@@ -52,7 +52,7 @@ int causes_begin(const struct wse_model_ops *ops, struct wse_model *m, uint32_t 
 		return -ENOMEM;
 	}
 	c->ops = ops;
-	c->model = m;
+	c->machine = m;
 	c->rows = rows;
 	c->cols = cols;
 	c->began = ops->cycles(m);
@@ -112,20 +112,20 @@ void causes_event(struct causes *c, const struct wse_ev *e)
 
 int causes_write(struct causes *c, const char *path)
 {
-	const uint64_t now = c->ops->cycles(c->model);
+	const uint64_t now = c->ops->cycles(c->machine);
 	struct wse_core_units u = {0};
 	char title[80];
 
-	c->ops->events(c->model, ~0u, 0, NULL, NULL);
+	c->ops->events(c->machine, ~0u, 0, NULL, NULL);
 	for (uint32_t i = 0; i < c->rows * c->cols; i++) {
 		count(c, i, now);
-		if (c->ops->get_units(c->model, i, &u))
+		if (c->ops->get_units(c->machine, i, &u))
 			continue;
 		for (uint32_t color = 0; color < WSE_NCOLORS; color++)
 			c->map[u.rx[color] == WSE_PORT_R ? ROOM : WAVELET][i] +=
 				c->core[i].mover[color];
 	}
-	maps_read(c->ops, c->model, WSE_CNT_LWAIT, c->rows * c->cols, c->rows * c->cols,
+	maps_read(c->ops, c->machine, WSE_CNT_LWAIT, c->rows * c->cols, c->rows * c->cols,
 		  c->map[LWAIT]);
 	snprintf(title, sizeof(title), "model %s, %" PRIu64 " cycles", c->ops->name,
 		 now - c->began);

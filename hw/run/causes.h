@@ -3,15 +3,15 @@
 #ifndef WSE_RUN_CAUSES_H
 #define WSE_RUN_CAUSES_H
 
-#include "model.h"
+#include "machine.h"
 
 #define CAUSES_KINDS (1u << WSE_EV_STALL)
 
 struct causes;
 
 /* The model's events come from now on, the cores first to end - 1 are about to boot; -ENOMEM. */
-int causes_begin(const struct wse_model_ops *ops, struct wse_model *m, uint32_t rows, uint32_t cols,
-		 uint32_t first, uint32_t end, struct causes **out);
+int causes_begin(const struct wse_machine_ops *ops, struct wse_machine *m, uint32_t rows,
+		 uint32_t cols, uint32_t first, uint32_t end, struct causes **out);
 /* Takes a STALL; of other events nothing. */
 void causes_event(struct causes *c, const struct wse_ev *e);
 /*

@@ -15,7 +15,7 @@ static const uint32_t counter[WSE_HEAT_MAPS] = {
 	[WSE_HEAT_LINK] = WSE_CNT_LINK,
 };
 
-static uint64_t count(const struct wse_model_ops *ops, struct wse_model *m, uint32_t id,
+static uint64_t count(const struct wse_machine_ops *ops, struct wse_machine *m, uint32_t id,
 		      uint32_t object)
 {
 	uint64_t lo;
@@ -26,7 +26,7 @@ static uint64_t count(const struct wse_model_ops *ops, struct wse_model *m, uint
 }
 
 /* the cores stand from now on: reading takes cycles */
-static void hold(const struct wse_model_ops *ops, struct wse_model *m, uint32_t cores)
+static void hold(const struct wse_machine_ops *ops, struct wse_machine *m, uint32_t cores)
 {
 	struct wse_core_state st;
 
@@ -38,15 +38,15 @@ static void hold(const struct wse_model_ops *ops, struct wse_model *m, uint32_t 
 	}
 }
 
-void maps_read(const struct wse_model_ops *ops, struct wse_model *m, uint32_t id, uint32_t cores,
-	       uint32_t n, uint64_t *value)
+void maps_read(const struct wse_machine_ops *ops, struct wse_machine *m, uint32_t id,
+	       uint32_t cores, uint32_t n, uint64_t *value)
 {
 	hold(ops, m, cores);
 	for (uint32_t i = 0; i < n; i++)
 		value[i] = count(ops, m, id, i);
 }
 
-int maps_write(const char *path, const struct wse_model_ops *ops, struct wse_model *m,
+int maps_write(const char *path, const struct wse_machine_ops *ops, struct wse_machine *m,
 	       uint32_t rows, uint32_t cols)
 {
 	const size_t cores = (size_t)rows * cols;

@@ -3,17 +3,17 @@
 #ifndef WSE_RUN_MAPS_H
 #define WSE_RUN_MAPS_H
 
-#include "model.h"
+#include "machine.h"
 
 /*
  * An SVG of the tile's counters, whose cores are held from then on; 0, or the negative errno of the
  * file, which is then not there.
  */
-int maps_write(const char *path, const struct wse_model_ops *ops, struct wse_model *m,
+int maps_write(const char *path, const struct wse_machine_ops *ops, struct wse_machine *m,
 	       uint32_t rows, uint32_t cols);
 
 /* The first n objects of a counter of a tile whose cores, all of them, are held from then on. */
-void maps_read(const struct wse_model_ops *ops, struct wse_model *m, uint32_t id, uint32_t cores,
-	       uint32_t n, uint64_t *value);
+void maps_read(const struct wse_machine_ops *ops, struct wse_machine *m, uint32_t id,
+	       uint32_t cores, uint32_t n, uint64_t *value);
 
 #endif /* WSE_RUN_MAPS_H */

@@ -19,7 +19,7 @@ static void show(void *arg, const char *text, size_t len)
 	fwrite(text, 1, len, stdout);
 }
 
-int printed_show(struct printed *p, const struct wse_model_ops *ops, struct wse_model *model,
+int printed_show(struct printed *p, const struct wse_machine_ops *ops, struct wse_machine *machine,
 		 uint32_t core, char *why, size_t why_len)
 {
 	static const uint32_t none[2];
@@ -31,15 +31,15 @@ int printed_show(struct printed *p, const struct wse_model_ops *ops, struct wse_
 		return 0;
 	snprintf(why, why_len, "the model refuses to show the messages");
 	if (!p->shown) {
-		err = ops->peek(model, core, p->print.area, area, p->print.bytes);
+		err = ops->peek(machine, core, p->print.area, area, p->print.bytes);
 		err = err ? err : wse_print_each(&p->print, area, show, NULL, why, why_len);
 		fflush(stdout);
 		if (err)
 			return err;
 	}
-	err = ops->poke(model, core, p->print.area, none, sizeof(none));
+	err = ops->poke(machine, core, p->print.area, none, sizeof(none));
 	/* it shows a store to come: until that is in memory the core loads nothing */
-	err = err ? err : ops->peek(model, core, p->print.area, &used, sizeof(used));
+	err = err ? err : ops->peek(machine, core, p->print.area, &used, sizeof(used));
 	p->shown = p->due = !err && used;
 	return err;
 }

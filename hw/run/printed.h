@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "model.h"
+#include "machine.h"
 #include "print.h"
 
 struct printed {
@@ -21,7 +21,7 @@ bool printed_retire(struct printed *p, const struct wse_retire *r);
  * completed the message may still be under way, and would undo that: while p->due, advance by a
  * cycle and call again. -EBADMSG with a sentence in why, or -errno of the model.
  */
-int printed_show(struct printed *p, const struct wse_model_ops *ops, struct wse_model *model,
+int printed_show(struct printed *p, const struct wse_machine_ops *ops, struct wse_machine *machine,
 		 uint32_t core, char *why, size_t why_len);
 
 #endif /* WSE_RUN_PRINTED_H */

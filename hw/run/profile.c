@@ -39,8 +39,8 @@ struct profile {
 	uint32_t rows, cols, cores; /* cores: that have tracks */
 	const struct wse_lines *lines;
 	struct wse_timeline *t;
-	const struct wse_model_ops *ops;
-	struct wse_model *model;
+	const struct wse_machine_ops *ops;
+	struct wse_machine *machine;
 	uint64_t begin, end; /* cycles of the model */
 	struct slice *open;  /* [rows * cols][TRACKS] */
 	uint64_t *track;     /* the same; 0: the core has none yet */
@@ -145,13 +145,13 @@ static void begin(struct profile *p, uint32_t core, unsigned int kind, uint64_t 
 		p->open[(size_t)core * TRACKS + kind] = (struct slice){sum, 1, cycle};
 }
 
-int profile_begin(struct profile *p, const struct wse_model_ops *ops, struct wse_model *m,
+int profile_begin(struct profile *p, const struct wse_machine_ops *ops, struct wse_machine *m,
 		  uint32_t core)
 {
 	size_t n = (size_t)p->rows * p->cols * TRACKS;
 
 	p->ops = ops;
-	p->model = m;
+	p->machine = m;
 	p->begin = ops->cycles(m);
 	p->open = calloc(n, sizeof(*p->open));
 	p->track = calloc(n, sizeof(*p->track));
@@ -232,8 +232,8 @@ void profile_end(struct profile *p)
 {
 	if (!p || !p->track)
 		return;
-	p->ops->events(p->model, ~0u, 0, NULL, NULL);
-	p->end = p->ops->cycles(p->model) - p->begin;
+	p->ops->events(p->machine, ~0u, 0, NULL, NULL);
+	p->end = p->ops->cycles(p->machine) - p->begin;
 	for (uint32_t core = 0; core < p->rows * p->cols; core++)
 		for (unsigned int k = 0; k < TRACKS; k++)
 			end(p, core, k, p->end);

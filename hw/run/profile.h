@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "lines.h"
-#include "model.h"
+#include "machine.h"
 
 #define PROFILE_KINDS                                                      \
 	(1u << WSE_EV_TASK | 1u << WSE_EV_TASK_END | 1u << WSE_EV_ENGINE | \
@@ -21,7 +21,7 @@ struct profile;
 int profile_open(const char *dir, uint32_t rows, uint32_t cols, const struct wse_lines *lines,
 		 struct profile **out, char *why, size_t size);
 /* The model's events come from now on; core is about to boot. */
-int profile_begin(struct profile *p, const struct wse_model_ops *ops, struct wse_model *m,
+int profile_begin(struct profile *p, const struct wse_machine_ops *ops, struct wse_machine *m,
 		  uint32_t core);
 /* Writes an event of PROFILE_KINDS; of others nothing. */
 void profile_event(struct profile *p, const struct wse_ev *e);

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "model.h"
+#include "machine.h"
 
 struct replay;
 

@@ -15,7 +15,7 @@
 #include "gdb/server.h"
 #include "lines.h"
 #include "maps.h"
-#include "model.h"
+#include "machine.h"
 #include "options.h"
 #include "printed.h"
 #include "profile.h"
@@ -33,8 +33,8 @@
 #define CHUNK	    65536u /* cycles between two polls of the core */
 
 struct run {
-	const struct wse_model_ops *ops;
-	struct wse_model *model;
+	const struct wse_machine_ops *ops;
+	struct wse_machine *machine;
 	uint32_t core, tohost; /* the core whose program ends the run */
 	uint32_t first, end;   /* the cores that run it */
 	uint8_t host[8];       /* the symbol's bytes as stores leave them */
@@ -87,7 +87,7 @@ static void stop_soon(struct run *run)
 	if (run->gdb)
 		gdb_brk(run->gdb);
 	else
-		run->ops->brk(run->model);
+		run->ops->brk(run->machine);
 }
 
 /*
@@ -129,7 +129,7 @@ static int load(struct run *run, const struct elf32 *elf)
 	run->tohost = elf->tohost;
 	memcpy(run->host, image + at, sizeof(run->host));
 	for (uint32_t i = run->first; i < run->end && !err; i++)
-		err = run->ops->poke(run->model, i, WSE_SRAM_BASE, image, sizeof(image));
+		err = run->ops->poke(run->machine, i, WSE_SRAM_BASE, image, sizeof(image));
 	return err;
 }
 
@@ -168,7 +168,7 @@ static void progress(const struct options *o, uint64_t cycles, double *next)
 static enum wse_stop advance(struct run *run, uint64_t cycles, uint64_t *ran)
 {
 	if (!run->gdb)
-		return run->ops->advance(run->model, cycles, ran);
+		return run->ops->advance(run->machine, cycles, ran);
 	gdb_serve(run->server, gdb_runs(run->gdb) ? 0 : -1);
 	return gdb_advance(run->gdb, cycles, ran);
 }
@@ -178,7 +178,7 @@ static int meet_debugger(struct run *run, const struct options *o)
 {
 	struct gdb_cfg cfg = {
 		.ops = run->ops,
-		.model = run->model,
+		.machine = run->machine,
 		.rows = o->rows,
 		.cols = o->cols,
 		.retire = on_retire,
@@ -238,13 +238,13 @@ static int proceed(struct run *run, const struct options *o, struct wse_core_sta
 		*cycles += ran;
 		if (run->printed.due && why == WSE_STOP_BREAK)
 			why = WSE_STOP_CYCLES;
-		err = printed_show(&run->printed, run->ops, run->model, run->core, said,
+		err = printed_show(&run->printed, run->ops, run->machine, run->core, said,
 				   sizeof(said));
 		if (err) {
 			fprintf(stderr, "wse-run: %s\n", said);
 			return err;
 		}
-		err = run->ops->get_state(run->model, run->core, st);
+		err = run->ops->get_state(run->machine, run->core, st);
 		if (err)
 			return err;
 		if (!run->gdb)
@@ -271,7 +271,7 @@ static const char *place(const struct run *run, uint32_t pc, char *text, size_t 
 /* what the core waits for, and who would have to move; "" of one that goes on */
 static const char *waits(const struct run *run, const struct options *o, char *text, size_t size)
 {
-	const struct wse_wafer wafer = {run->ops, run->model, o->rows, o->cols};
+	const struct wse_wafer wafer = {run->ops, run->machine, o->rows, o->cols};
 	struct wse_waits w;
 
 	wse_find_waits(&wafer, run->core, &w);
@@ -360,25 +360,25 @@ static int events(struct run *run, const struct options *o)
 	if (run->profile) {
 		kinds |= PROFILE_KINDS;
 		core = ~0u;
-		err = profile_begin(run->profile, run->ops, run->model, run->core);
+		err = profile_begin(run->profile, run->ops, run->machine, run->core);
 	}
 	if (o->waits && !err) {
 		kinds |= CAUSES_KINDS;
 		core = ~0u;
-		err = causes_begin(run->ops, run->model, o->rows, o->cols, run->first, run->end,
+		err = causes_begin(run->ops, run->machine, o->rows, o->cols, run->first, run->end,
 				   &run->causes);
 	}
-	return err ? err : kinds ? run->ops->events(run->model, core, kinds, on_event, run) : 0;
+	return err ? err : kinds ? run->ops->events(run->machine, core, kinds, on_event, run) : 0;
 }
 
 static int start(struct run *run, const struct options *o, const struct elf32 *elf)
 {
 	int err = load(run, elf);
 
-	err = err ? err : run->ops->trace_retire(run->model, run->core, on_retire, run);
+	err = err ? err : run->ops->trace_retire(run->machine, run->core, on_retire, run);
 	err = err ? err : events(run, o);
 	for (uint32_t i = run->first; i < run->end && !err; i++)
-		err = run->ops->boot(run->model, i, elf->entry);
+		err = run->ops->boot(run->machine, i, elf->entry);
 	if (err)
 		fprintf(stderr, "wse-run: the %s model refuses to load the program\n",
 			run->ops->name);
@@ -393,9 +393,9 @@ static int wave(struct run *run, const struct options *o, bool begin)
 
 	if (!o->waves)
 		return 0;
-	err = begin ? wse_wave_open(run->ops, run->model, o->rows, o->cols, &o->wave, said,
+	err = begin ? wse_wave_open(run->ops, run->machine, o->rows, o->cols, &o->wave, said,
 				    sizeof(said))
-		    : wse_wave_close(run->ops, run->model, &o->wave, said, sizeof(said));
+		    : wse_wave_close(run->ops, run->machine, &o->wave, said, sizeof(said));
 	if (err || !begin)
 		fprintf(stderr, "wse-run: %s\n", said);
 	return err;
@@ -403,7 +403,7 @@ static int wave(struct run *run, const struct options *o, bool begin)
 
 static int heat(const struct run *run, const struct options *o)
 {
-	int err = o->heat ? maps_write(o->heat, run->ops, run->model, o->rows, o->cols) : 0;
+	int err = o->heat ? maps_write(o->heat, run->ops, run->machine, o->rows, o->cols) : 0;
 
 	if (err)
 		fprintf(stderr, "wse-run: --heat: cannot write %s: %s; there is no picture\n",
@@ -424,19 +424,19 @@ static int causes(const struct run *run, const struct options *o)
 static int open_model(struct run *run, const struct options *o)
 {
 	static const struct wse_host_ops alone = {no_read, no_write, no_irq, NULL};
-	struct wse_model_cfg cfg = {
-		.rows = o->rows, .cols = o->cols, .group = wse_model_group(o->cols)};
+	struct wse_machine_cfg cfg = {
+		.rows = o->rows, .cols = o->cols, .group = wse_machine_group(o->cols)};
 	int err;
 
 	if (o->waves)
-		cfg.flags |= WSE_MODEL_WAVES;
+		cfg.flags |= WSE_MACHINE_WAVES;
 	if (o->replay || o->profile || o->waits)
-		cfg.flags |= WSE_MODEL_EXACT;
+		cfg.flags |= WSE_MACHINE_EXACT;
 	if (o->waves && strcmp(o->model, "rtl")) {
 		fprintf(stderr, "wse-run: waves are the RTL's: --model rtl\n");
 		return -ENOTSUP;
 	}
-	run->ops = wse_model_find(o->model);
+	run->ops = wse_machine_find(o->model);
 	if (!run->ops) {
 		bool known = !strcmp(o->model, "func") || !strcmp(o->model, "rtl");
 
@@ -446,7 +446,7 @@ static int open_model(struct run *run, const struct options *o)
 			o->model);
 		return -ENOENT;
 	}
-	err = run->ops->create(&cfg, &alone, NULL, &run->model);
+	err = run->ops->create(&cfg, &alone, NULL, &run->machine);
 	if (err == -ENOTSUP)
 		fprintf(stderr,
 			"wse-run: no %ux%u tile of the %s model%s was built: "
@@ -485,7 +485,7 @@ static int find_window(const struct run *run, struct options *o, const struct el
 	err = start(&before, o, elf);
 	if (!err)
 		err = proceed(&before, o, &st, &cycles) < 0 ? -EIO : 0;
-	before.ops->destroy(before.model);
+	before.ops->destroy(before.machine);
 	causes_free(before.causes);
 	o->wave.from = cycles > WSE_WAVE_CYCLES ? cycles - WSE_WAVE_CYCLES : 0;
 	o->wave.to = cycles ? cycles : 1;
@@ -553,7 +553,7 @@ int main(int argc, char **argv)
 	causes_free(run.causes);
 	gdb_close(run.server);
 	gdb_destroy(run.gdb);
-	run.ops->destroy(run.model);
+	run.ops->destroy(run.machine);
 out:
 	if (replay_close(run.replay, why, sizeof(why)) && status != EXIT_USAGE) {
 		fprintf(stderr, "wse-run: --replay: %s\n", why);

@@ -12,7 +12,7 @@ CFLAGS_hw/twin/tests := -D_GNU_SOURCE
 CFLAGS_hw/twin/fast/vector/vector.c := -O1 -fexpensive-optimizations
 
 # all of it, and the exact machine alone, without fast/ and jit/
-TWIN_EXACT_C := $(addprefix hw/model/,model.c wave.c waits.c timeline.c heat.c \
+TWIN_EXACT_C := $(addprefix hw/model/,machine.c wave.c waits.c timeline.c heat.c \
 	elf32.c lines.c print.c) \
 	$(foreach d,$(TWIN_SLOW),$(wildcard $(d)/*.c))
 TWIN_FAST_C := $(foreach d,$(TWIN_QUICK),$(wildcard $(d)/*.c))

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* What the twin offers beyond hw/model.h. */
+/* What the twin offers beyond hw/model/machine.h. */
 #ifndef TWIN_FUNC_H
 #define TWIN_FUNC_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct wse_model;
+struct wse_machine;
 
-/* wse_model_cfg.flags: cut the smallest tile into parts, as if it were a large one; for tests */
+/* wse_machine_cfg.flags: cut the smallest tile into parts, as if it were a large one; for tests */
 #define TWIN_MODEL_PARTS (1u << 30)
 
 /*
- * With WSE_MODEL_CHECK_RACES: violations of the rules that make a program confluent
+ * With WSE_MACHINE_CHECK_RACES: violations of the rules that make a program confluent
  * (hw/doc/core.md), counted. *text (may be NULL) gets a line about the first one, valid until the
  * model is destroyed; "" when there is none.
  */
-uint64_t twin_race_count(struct wse_model *m, const char **text);
+uint64_t twin_race_count(struct wse_machine *m, const char **text);
 
 /*
  * The ways through the twin that save time, and what the counter of each counts: what went that way
@@ -48,7 +48,7 @@ struct twin_ways {
 #undef TWIN_WAY
 };
 
-void twin_ways(const struct wse_model *m, struct twin_ways *w);
+void twin_ways(const struct wse_machine *m, struct twin_ways *w);
 
 /* does this build have any? (build/hw/libwse_twin_exact.a has none) */
 bool twin_has_ways(void);

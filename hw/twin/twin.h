@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The twin's inside: what its files share. Nothing here is visible to users of hw/model.h.
+ * The twin's inside: what its files share. Nothing here is visible to users of hw/model/machine.h.
  *
  * Time. The twin runs in rounds: every core that can run gets up to TWIN_QUANTUM scalar
  * instructions, engines run as far as their data allows, and the device's cycle counter then moves
@@ -26,8 +26,8 @@ struct twin_pace;
 struct twin_races;
 struct twin_team;
 
-struct wse_model {
-	struct wse_model_cfg cfg;
+struct wse_machine {
+	struct wse_machine_cfg cfg;
 	struct wse_host_ops ops;
 	void *host;
 	const struct twin_fast *fast; /* NULL: the exact machine alone */
@@ -78,7 +78,7 @@ struct wse_model {
 };
 
 /* the thread of n that runs a part */
-static inline uint32_t twin_mesh_thread(const struct wse_model *m, uint32_t part, uint32_t n)
+static inline uint32_t twin_mesh_thread(const struct wse_machine *m, uint32_t part, uint32_t n)
 {
 	return part * n / m->nmesh;
 }

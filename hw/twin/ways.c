@@ -5,7 +5,7 @@
 #include "twin/func.h"
 #include "twin/twin.h"
 
-void twin_ways(const struct wse_model *m, struct twin_ways *w)
+void twin_ways(const struct wse_machine *m, struct twin_ways *w)
 {
 	uint32_t i;
 

@@ -13,7 +13,7 @@
 #include "verilated.h"
 
 extern "C" {
-#include "model.h"
+#include "machine.h"
 }
 
 // Element i of w bits of a port that has one of each AXI port side by side: up to 64 bits are a
@@ -98,7 +98,7 @@ class AxiSlave {
 	}
 
 public:
-  AxiSlave(const struct wse_model_cfg &cfg, const struct wse_host_ops *o, void *h, unsigned port)
+  AxiSlave(const struct wse_machine_cfg &cfg, const struct wse_host_ops *o, void *h, unsigned port)
       : ops(o), host(h), p(port), latency(cfg.dma_latency ? cfg.dma_latency : 64), rng(cfg.seed)
   {
 	  if (rng)

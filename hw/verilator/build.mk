@@ -4,7 +4,7 @@
 # `make tile ROWS=8 COLS=8` builds another tile into the archive, which stays there: what was built
 # once is built again when the RTL changes. `rm -r build/rtl/tile-8x8` drops it; TILES says
 # otherwise. GROUP=4: each 4 columns have a bus of their own (tile-8x8g4), 0: one for all; without
-# GROUP it is what wse_model_group() says.
+# GROUP it is what wse_machine_group() says.
 
 BUILT_TILES := $(patsubst $(B)/rtl/tile-%/.done,%,$(sort $(wildcard $(B)/rtl/tile-*x*/.done)))
 ifeq ($(origin TILES),undefined)
@@ -56,7 +56,7 @@ endif
 # $(1) tile
 tile_words = $(subst x, ,$(subst g, ,$(1)))$(if $(findstring g,$(1)),, 0)
 
-TILE_DEPS := $(RTL_SRC) $(filter-out %/wave.hpp,$(wildcard hw/verilator/*)) hw/model/model.h \
+TILE_DEPS := $(RTL_SRC) $(filter-out %/wave.hpp,$(wildcard hw/verilator/*)) hw/model/machine.h \
 	$(REGS)
 
 # of the runtime a cycle calls what is in headers, which the model compiles; the rest starts, ends
@@ -120,7 +120,7 @@ define rtl_archive
 $(B)/$(2)/tiles.inc: FORCE
 	$$(call tiles_inc,$(3))
 
-$(B)/$(2)/wse_rtl.o: hw/verilator/wse_rtl.cpp hw/verilator/wse_rtl.h hw/model/model.h \
+$(B)/$(2)/wse_rtl.o: hw/verilator/wse_rtl.cpp hw/verilator/wse_rtl.h hw/model/machine.h \
 	$(B)/$(2)/tiles.inc
 	$$(call short,CXX,$$@)$(RTL_CXX) -O2 -Wall -Wextra -Werror $(RTL_COMMON) $(RTL_PIC) \
 		-I$(B)/$(2) $(RTL_INC) -c -o $$@ $$<
@@ -145,7 +145,7 @@ RTL_TEST_LIBS := $(B)/rtl/libwse_rtl_test.a $(TWIN)
 # $(1) output, $(2) source, $(3) options
 define rtl_test
 $(B)/rtl/tests/$(1): $(2) $(RTL_TEST_C) $(wildcard hw/twin/tests/*.h) selftests/tap.h \
-	hw/model/model.h $(REGS) $(RTL_TEST_LIBS)
+	hw/model/machine.h $(REGS) $(RTL_TEST_LIBS)
 	@mkdir -p $$(@D)
 	$$(call short,CC,$$@)$(CC) $(CFLAGS) -D_GNU_SOURCE $(3) $(CPPFLAGS) -o $$@ $(2) \
 		$(RTL_TEST_C) $(RTL_TEST_LIBS) $(RTL_LIBS)

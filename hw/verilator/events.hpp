@@ -8,7 +8,7 @@
 #include <vector>
 
 extern "C" {
-#include "model.h"
+#include "machine.h"
 #include "wse_regs.h"
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// One tile behind hw/model.h. Compiled once per tile that is built, with
+// One tile behind hw/model/machine.h. Compiled once per tile that is built, with
 //	VM_TRACE	0, or 1: its signals can be recorded (wave.hpp)
 //	TILE_CLASS	the Verilated class
-//	TILE_OPS	name of the wse_model_ops to define
+//	TILE_OPS	name of the wse_machine_ops to define
 //	TILE_ROWS, TILE_COLS, TILE_GROUP
 // and, in cores.inc, one line CORE(row, col) per core.
 #include <algorithm>
@@ -30,7 +30,7 @@ extern "C" {
 #include "wse_regs.h"
 }
 
-extern "C" const struct wse_model_ops TILE_OPS;
+extern "C" const struct wse_machine_ops TILE_OPS;
 
 namespace {
 
@@ -50,7 +50,7 @@ using Queue = std::remove_pointer_t<
 	std::remove_reference_t<decltype(CAT(TILE_CLASS, ___024root)::
 						 __PVT__wse_top__DOT__u_host__DOT__u_queue)>>;
 
-struct Model : wse_model {
+struct Model : wse_machine {
 	VerilatedContext ctx;
 	TILE_CLASS top;
 	struct wse_host_ops host_ops;
@@ -69,7 +69,7 @@ struct Model : wse_model {
 	std::unique_ptr<Wave> wave;
 #endif
 
-	Model(const struct wse_model_cfg &cfg, const struct wse_host_ops *ops, void *h);
+	Model(const struct wse_machine_cfg &cfg, const struct wse_host_ops *ops, void *h);
 	// the scopes of a Verilated class sign off with the thread's context, which may be a later
 	// model's
 	~Model() { Verilated::threadContextp(&ctx); }
@@ -89,7 +89,7 @@ struct Model : wse_model {
 	void write(uint32_t offset, uint32_t value);
 };
 
-Model::Model(const struct wse_model_cfg &cfg, const struct wse_host_ops *ops, void *h)
+Model::Model(const struct wse_machine_cfg &cfg, const struct wse_host_ops *ops, void *h)
 	: top(&ctx, "tile"), host_ops(*ops), host(h)
 {
 	unsigned i = 0;
@@ -265,10 +265,10 @@ void Model::write(uint32_t offset, uint32_t value)
 	still = 0;
 }
 
-Model *self(struct wse_model *m) { return static_cast<Model *>(m); }
+Model *self(struct wse_machine *m) { return static_cast<Model *>(m); }
 
-int m_create(const struct wse_model_cfg *cfg, const struct wse_host_ops *ops, void *host,
-	     struct wse_model **m)
+int m_create(const struct wse_machine_cfg *cfg, const struct wse_host_ops *ops, void *host,
+	     struct wse_machine **m)
 {
 	Model *n = new (std::nothrow) Model(*cfg, ops, host);
 
@@ -279,16 +279,16 @@ int m_create(const struct wse_model_cfg *cfg, const struct wse_host_ops *ops, vo
 	return 0;
 }
 
-void m_destroy(struct wse_model *m) { delete self(m); }
-uint32_t m_mmio_read(struct wse_model *m, uint32_t offset) { return self(m)->read(offset); }
-void m_mmio_write(struct wse_model *m, uint32_t offset, uint32_t value)
+void m_destroy(struct wse_machine *m) { delete self(m); }
+uint32_t m_mmio_read(struct wse_machine *m, uint32_t offset) { return self(m)->read(offset); }
+void m_mmio_write(struct wse_machine *m, uint32_t offset, uint32_t value)
 {
 	self(m)->write(offset, value);
 }
-void m_brk(struct wse_model *m) { self(m)->stop = true; }
-void m_reset(struct wse_model *m) { self(m)->write(WSE_REG_CTRL, WSE_CTRL_RST_MASK); }
+void m_brk(struct wse_machine *m) { self(m)->stop = true; }
+void m_reset(struct wse_machine *m) { self(m)->write(WSE_REG_CTRL, WSE_CTRL_RST_MASK); }
 
-enum wse_stop m_advance(struct wse_model *m, uint64_t max_cycles, uint64_t *ran)
+enum wse_stop m_advance(struct wse_machine *m, uint64_t max_cycles, uint64_t *ran)
 {
 	Model *t = self(m);
 	uint64_t done = 0;
@@ -348,7 +348,7 @@ bool to_come(const Core *c, uint32_t at, uint8_t *byte)
 	return true;
 }
 
-int m_peek(struct wse_model *m, uint32_t core, uint32_t addr, void *buf, size_t len)
+int m_peek(struct wse_machine *m, uint32_t core, uint32_t addr, void *buf, size_t len)
 {
 	uint8_t *p = static_cast<uint8_t *>(buf);
 
@@ -360,7 +360,7 @@ int m_peek(struct wse_model *m, uint32_t core, uint32_t addr, void *buf, size_t 
 	return 0;
 }
 
-int m_poke(struct wse_model *m, uint32_t core, uint32_t addr, const void *buf, size_t len)
+int m_poke(struct wse_machine *m, uint32_t core, uint32_t addr, const void *buf, size_t len)
 {
 	const uint8_t *p = static_cast<const uint8_t *>(buf);
 
@@ -376,7 +376,7 @@ int m_poke(struct wse_model *m, uint32_t core, uint32_t addr, const void *buf, s
 	return 0;
 }
 
-int m_get_acc(struct wse_model *m, uint32_t core, uint32_t acc[128])
+int m_get_acc(struct wse_machine *m, uint32_t core, uint32_t acc[128])
 {
 	if (core >= N)
 		return -EINVAL;
@@ -389,7 +389,7 @@ int m_get_acc(struct wse_model *m, uint32_t core, uint32_t acc[128])
 	return 0;
 }
 
-int m_get_state(struct wse_model *m, uint32_t core, struct wse_core_state *st)
+int m_get_state(struct wse_machine *m, uint32_t core, struct wse_core_state *st)
 {
 	if (core >= N)
 		return -EINVAL;
@@ -465,7 +465,7 @@ void in_flight(const Core *c, struct wse_core_units *u)
 	}
 }
 
-int m_get_units(struct wse_model *m, uint32_t core, struct wse_core_units *u)
+int m_get_units(struct wse_machine *m, uint32_t core, struct wse_core_units *u)
 {
 	if (core >= N)
 		return -EINVAL;
@@ -532,7 +532,7 @@ int m_get_units(struct wse_model *m, uint32_t core, struct wse_core_units *u)
 	return 0;
 }
 
-int m_set_state(struct wse_model *m, uint32_t core, const struct wse_core_state *st)
+int m_set_state(struct wse_machine *m, uint32_t core, const struct wse_core_state *st)
 {
 	if (core >= N || st->run > WSE_CORE_FAULTED)
 		return -EINVAL;
@@ -562,7 +562,7 @@ int m_set_state(struct wse_model *m, uint32_t core, const struct wse_core_state 
 	return 0;
 }
 
-int m_boot(struct wse_model *m, uint32_t core, uint32_t pc)
+int m_boot(struct wse_machine *m, uint32_t core, uint32_t pc)
 {
 	Model *t = self(m);
 	bool ready;
@@ -589,7 +589,7 @@ int m_boot(struct wse_model *m, uint32_t core, uint32_t pc)
 	return 0;
 }
 
-int m_step(struct wse_model *m, uint32_t core, uint64_t max_cycles)
+int m_step(struct wse_machine *m, uint32_t core, uint64_t max_cycles)
 {
 	if (core >= N)
 		return -EINVAL;
@@ -605,7 +605,7 @@ int m_step(struct wse_model *m, uint32_t core, uint64_t max_cycles)
 	return -ETIME;
 }
 
-int m_trace_retire(struct wse_model *m, uint32_t core, wse_retire_fn fn, void *arg)
+int m_trace_retire(struct wse_machine *m, uint32_t core, wse_retire_fn fn, void *arg)
 {
 	Model *t = self(m);
 
@@ -622,7 +622,7 @@ int m_trace_retire(struct wse_model *m, uint32_t core, wse_retire_fn fn, void *a
 	return 0;
 }
 
-int m_events(struct wse_model *m, uint32_t core, uint32_t kinds, wse_ev_fn fn, void *arg)
+int m_events(struct wse_machine *m, uint32_t core, uint32_t kinds, wse_ev_fn fn, void *arg)
 {
 	Model *t = self(m);
 
@@ -641,12 +641,12 @@ int m_events(struct wse_model *m, uint32_t core, uint32_t kinds, wse_ev_fn fn, v
 	return 0;
 }
 
-int m_replay_pick(struct wse_model *, uint32_t, uint8_t, uint32_t) { return -ENOTSUP; }
+int m_replay_pick(struct wse_machine *, uint32_t, uint8_t, uint32_t) { return -ENOTSUP; }
 
-uint64_t m_cycles(struct wse_model *m) { return self(m)->now; }
+uint64_t m_cycles(struct wse_machine *m) { return self(m)->now; }
 
 #if VM_TRACE
-int m_wave_begin(struct wse_model *m, const struct wse_wave *w)
+int m_wave_begin(struct wse_machine *m, const struct wse_wave *w)
 {
 	Model *t = self(m);
 	int err;
@@ -662,7 +662,7 @@ int m_wave_begin(struct wse_model *m, const struct wse_wave *w)
 	return err;
 }
 
-int m_wave_end(struct wse_model *m, uint64_t *ran)
+int m_wave_end(struct wse_machine *m, uint64_t *ran)
 {
 	Model *t = self(m);
 	int err;
@@ -676,14 +676,14 @@ int m_wave_end(struct wse_model *m, uint64_t *ran)
 	return err;
 }
 #else
-int m_wave_begin(struct wse_model *, const struct wse_wave *) { return -ENOTSUP; }
-int m_wave_end(struct wse_model *, uint64_t *) { return -ENOENT; }
+int m_wave_begin(struct wse_machine *, const struct wse_wave *) { return -ENOTSUP; }
+int m_wave_end(struct wse_machine *, uint64_t *) { return -ENOENT; }
 #endif
 
 } // namespace
 
-extern "C" const struct wse_model_ops TILE_OPS = {
-	WSE_MODEL_API, "rtl",	       m_create,      m_destroy,   m_mmio_read,
+extern "C" const struct wse_machine_ops TILE_OPS = {
+	WSE_MACHINE_API, "rtl",	       m_create,      m_destroy,   m_mmio_read,
 	m_mmio_write,  m_advance,      m_brk,	      m_reset,	   m_peek,
 	m_poke,	       m_get_acc,      m_get_state,   m_set_state, m_boot,
 	m_step,	       m_trace_retire, m_replay_pick, m_get_units, m_cycles,
@@ -692,5 +692,5 @@ extern "C" const struct wse_model_ops TILE_OPS = {
 
 #if VM_TRACE
 extern "C" __attribute__((visibility("default"))) const struct wse_rtl_waves wse_rtl_waves = {
-	WSE_MODEL_API, sizeof(struct wse_model_ops), &TILE_OPS};
+	WSE_MACHINE_API, sizeof(struct wse_machine_ops), &TILE_OPS};
 #endif

@@ -20,7 +20,7 @@
 #include "gtkwave/fstapi.h"
 #include "verilated_fst_c.h"
 extern "C" {
-#include "model.h"
+#include "machine.h"
 }
 
 class Wave {

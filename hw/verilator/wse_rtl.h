@@ -6,11 +6,11 @@
 #ifndef WSE_RTL_H
 #define WSE_RTL_H
 
-#include "model.h"
+#include "machine.h"
 
 /* Every model of this kind begins so. */
-struct wse_model {
-	const struct wse_model_ops *ops;
+struct wse_machine {
+	const struct wse_machine_ops *ops;
 };
 
 /*
@@ -20,14 +20,14 @@ struct wse_model {
 #define WSE_RTL_WAVES "wse_rtl_waves"
 
 struct wse_rtl_waves {
-	uint32_t api, size;	/* WSE_MODEL_API, of struct wse_model_ops */
-	const struct wse_model_ops *ops;
+	uint32_t api, size;	/* WSE_MACHINE_API, of struct wse_machine_ops */
+	const struct wse_machine_ops *ops;
 };
 
 struct wse_rtl_tile {
 	uint32_t rows, cols, group;
 	int hostfp;
-	const struct wse_model_ops *ops;
+	const struct wse_machine_ops *ops;
 };
 
 #endif

@@ -8,7 +8,7 @@
 #include "base/decimal.h"
 #include "base/error.h"
 #include "device.h"
-#include "model.h"
+#include "machine.h"
 
 static int bad(const char *text, const char *what)
 {
@@ -120,7 +120,7 @@ int wse_uri_parse(const char *text, struct wse_uri *uri)
 	if (!uri->rows || !uri->cols)
 		return bad(text, "rows= and cols= are missing");
 	if (uri->group == UINT32_MAX)
-		uri->group = wse_model_group(uri->cols);
+		uri->group = wse_machine_group(uri->cols);
 	if (uri->group && uri->cols % uri->group) {
 		snprintf(what, sizeof(what), "port groups of %u columns do not divide %u columns",
 			 uri->group, uri->cols);

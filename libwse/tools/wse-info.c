@@ -21,7 +21,7 @@
 
 #include "device/device.h"
 #include "info_counters.h"
-#include "model.h"
+#include "machine.h"
 #include "wse_regs.h"
 #include "wse_release.h"
 
@@ -272,7 +272,7 @@ static void check_model(struct report *r, const char *name)
 {
 	int ret;
 
-	if (!wse_model_find(name)) {
+	if (!wse_machine_find(name)) {
 		printf("model %s is not linked in\n", name);
 		return;
 	}

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/handle.h"
-#include "model.h"
+#include "machine.h"
 #include "model/plan.h"
 #include "ops/past.h"
 #include "swarmx/link.h"
@@ -24,7 +24,7 @@ static int shape_of(const char *uri, struct wse_exec_info *info)
 	if (wse_uri_number(uri, "rows", 4, &info->tile.rows) ||
 	    wse_uri_number(uri, "cols", 4, &info->tile.cols))
 		return wse_fail(-EINVAL, "%.200s: rows and cols take a positive number", uri);
-	if (wse_uri_number(uri, "group", wse_model_group(info->tile.cols), &info->tile.group))
+	if (wse_uri_number(uri, "group", wse_machine_group(info->tile.cols), &info->tile.group))
 		info->tile.group = 0;
 	return 0;
 }

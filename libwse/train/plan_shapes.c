@@ -5,7 +5,7 @@
  */
 #include <inttypes.h>
 
-#include "model.h"
+#include "machine.h"
 #include "train/plan_shapes.h"
 #include "train/plan_sparse.h"
 
@@ -53,9 +53,9 @@ void wse_plan_shape_find(const struct wse_model *m, const struct wse_tile *tile,
 			continue;
 		other.cols = (uint32_t)cols;
 		other.rows = (uint32_t)(cores / cols);
-		other.group = tile->group ? wse_model_group(other.cols) : 0;
+		other.group = tile->group ? wse_machine_group(other.cols) : 0;
 		if (!tile->group && tile->cols < 16) /* too narrow for groups: the default, too */
-			other.group = wse_model_group(other.cols);
+			other.group = wse_machine_group(other.cols);
 		to->tried += one(m, &other, cfg, to);
 	}
 	wse_failure_undo(&before);

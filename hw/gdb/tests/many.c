@@ -44,7 +44,7 @@ int main(int argc, char **argv)
 		d.ops->boot(d.m, i, elf.entry);
 	}
 	cfg.ops = d.ops;
-	cfg.model = d.m;
+	cfg.machine = d.m;
 	if (gdb_create(&cfg, &stub) || gdb_listen(argv[4], stub, &server))
 		return 1;
 	while (!gdb_met_debugger(server))

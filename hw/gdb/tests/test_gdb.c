@@ -35,7 +35,7 @@ static void begin(struct session *s, const char *model, uint32_t rows, uint32_t 
 		exit(1);
 	}
 	cfg.ops = s->d.ops;
-	cfg.model = s->d.m;
+	cfg.machine = s->d.m;
 	cfg.program = "kernel#$}*.elf"; /* all that must be escaped */
 	if (gdb_create(&cfg, &s->g)) {
 		printf("Bail out! no stub\n");
@@ -462,7 +462,7 @@ int main(void)
 
 	session(&func, "func");
 	two_cores(&more, "func");
-	if (wse_model_find("rtl")) {
+	if (wse_machine_find("rtl")) {
 		session(&rtl, "rtl");
 		ok(func.nlog == rtl.nlog && !memcmp(func.log, rtl.log, func.nlog),
 		   "func and rtl: %zu bytes of answers are equal", func.nlog);

@@ -85,13 +85,13 @@ static void sockets(struct gdb_stub *g)
 int main(void)
 {
 	const struct wse_host_ops host = {no_read, no_write, no_irq, NULL};
-	const struct wse_model_cfg model = {.rows = 2, .cols = 2};
-	struct gdb_cfg cfg = {.ops = wse_model_find("func"), .rows = 2, .cols = 2};
+	const struct wse_machine_cfg model = {.rows = 2, .cols = 2};
+	struct gdb_cfg cfg = {.ops = wse_machine_find("func"), .rows = 2, .cols = 2};
 	struct gdb_stub *g = NULL;
 
-	ok(!cfg.ops->create(&model, &host, NULL, &cfg.model) && !gdb_create(&cfg, &g), "a wafer");
+	ok(!cfg.ops->create(&model, &host, NULL, &cfg.machine) && !gdb_create(&cfg, &g), "a wafer");
 	sockets(g);
 	gdb_destroy(g);
-	cfg.ops->destroy(cfg.model);
+	cfg.ops->destroy(cfg.machine);
 	return tap_end();
 }

@@ -49,8 +49,8 @@ static void count_for_ever(uint32_t core)
 
 static int make(const struct wse_host_ops *host, uint32_t rows, uint32_t cols, uint32_t flags)
 {
-	struct wse_model_cfg cfg = {.rows = rows, .cols = cols, .flags = flags};
-	struct wse_model *m = NULL;
+	struct wse_machine_cfg cfg = {.rows = rows, .cols = cols, .flags = flags};
+	struct wse_machine *m = NULL;
 	int err = d.ops->create(&cfg, host, NULL, &m);
 
 	if (!err)
@@ -79,12 +79,12 @@ static void creation(bool rtl)
 {
 	const struct wse_host_ops good = {none_read, none_write, none_irq, NULL};
 	struct wse_host_ops host;
-	struct wse_model_cfg cfg = {.rows = 2, .cols = 2};
-	struct wse_model *m = NULL;
+	struct wse_machine_cfg cfg = {.rows = 2, .cols = 2};
+	struct wse_machine *m = NULL;
 
-	ok(d.ops->api == WSE_MODEL_API && !strcmp(d.ops->name, rtl ? "rtl" : "func"),
+	ok(d.ops->api == WSE_MACHINE_API && !strcmp(d.ops->name, rtl ? "rtl" : "func"),
 	   "API and name");
-	ok(!wse_model_find("paper"), "an unknown model is not found");
+	ok(!wse_machine_find("paper"), "an unknown model is not found");
 	ok(make(&good, 0, 2, 0) == -EINVAL && make(&good, 2, 0, 0) == -EINVAL,
 	   "no rows, no columns: -EINVAL");
 	host = good;
@@ -104,7 +104,7 @@ static void creation(bool rtl)
 	ok(make(&good, 61, 3, 0) == (rtl ? -ENOTSUP : 0),
 	   "61 x 3 cores: func has any shape, rtl what was built");
 	ok(make(&good, 0xffff, 0xffff, 0) == -ENOTSUP, "more cores than any model has: -ENOTSUP");
-	ok(make(&good, 2, 2, WSE_MODEL_HOSTFP) == (rtl ? -ENOTSUP : 0),
+	ok(make(&good, 2, 2, WSE_MACHINE_HOSTFP) == (rtl ? -ENOTSUP : 0),
 	   "host floating point: no tile has it");
 	d.ops->destroy(NULL);
 	ok(!make(&good, 2, 2, 0), "2 x 2");
@@ -209,8 +209,8 @@ static void events(bool rtl)
 {
 	const struct wse_host_ops host = {none_read, none_write, none_irq, NULL};
 	const uint32_t code[] = {ADDI_X2, TNEXT};
-	const struct wse_model_cfg cfg = {.rows = 2, .cols = 2, .flags = WSE_MODEL_EXACT};
-	struct wse_model *fast = d.m;
+	const struct wse_machine_cfg cfg = {.rows = 2, .cols = 2, .flags = WSE_MACHINE_EXACT};
+	struct wse_machine *fast = d.m;
 	struct told all = {0}, one = {0}, none = {0};
 	uint64_t ran;
 	uint32_t i;
@@ -340,7 +340,7 @@ int main(int argc, char **argv)
 	const char *model = argc > 1 ? argv[1] : "func";
 	bool rtl = !strcmp(model, "rtl");
 
-	if (!wse_model_find(model)) {
+	if (!wse_machine_find(model)) {
 		printf("1..0 # SKIP the model %s was not built\n", model);
 		return 0;
 	}

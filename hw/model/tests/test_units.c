@@ -200,7 +200,7 @@ int main(int argc, char **argv)
 {
 	const char *model = argc > 1 ? argv[1] : "func";
 
-	if (!wse_model_find(model)) {
+	if (!wse_machine_find(model)) {
 		printf("1..0 # SKIP the model %s was not built\n", model);
 		return 0;
 	}

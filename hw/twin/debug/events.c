@@ -20,7 +20,7 @@ struct twin_events {
 	} core[];
 };
 
-static struct wse_ev event(const struct wse_model *m, uint32_t core, enum wse_ev_kind kind)
+static struct wse_ev event(const struct wse_machine *m, uint32_t core, enum wse_ev_kind kind)
 {
 	return (struct wse_ev){
 		.cycle = m->now,
@@ -154,7 +154,7 @@ void twin_events_turn(struct twin_mesh *m, const struct twin_core *c)
 	tell(ev, &e);
 }
 
-void twin_events_command(struct wse_model *m, unsigned int queue, bool end)
+void twin_events_command(struct wse_machine *m, unsigned int queue, bool end)
 {
 	enum wse_ev_kind kind = end ? WSE_EV_COMMAND_END : WSE_EV_COMMAND;
 	struct wse_ev e = event(m, queue, kind);
@@ -164,7 +164,7 @@ void twin_events_command(struct wse_model *m, unsigned int queue, bool end)
 	tell(m->events, &e);
 }
 
-static void forget(struct wse_model *m)
+static void forget(struct wse_machine *m)
 {
 	uint32_t i;
 
@@ -174,7 +174,7 @@ static void forget(struct wse_model *m)
 	m->events = NULL;
 }
 
-int twin_ask_events(struct wse_model *m, uint32_t core, uint32_t kinds, wse_ev_fn fn, void *arg)
+int twin_ask_events(struct wse_machine *m, uint32_t core, uint32_t kinds, wse_ev_fn fn, void *arg)
 {
 	struct twin_events *ev;
 	uint32_t i;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The debugger's side of hw/model/model.h: memory, state, traces, replay. */
+/* The debugger's side of hw/model/machine.h: memory, state, traces, replay. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,14 +7,14 @@
 #include "twin/exact/decode.h"
 #include "twin/twin.h"
 
-static bool outside(const struct wse_model *m, uint32_t core, uint32_t addr, size_t len)
+static bool outside(const struct wse_machine *m, uint32_t core, uint32_t addr, size_t len)
 {
 	uint32_t off = addr - WSE_SRAM_BASE;
 
 	return core >= m->ncores || off > WSE_SRAM_BYTES || len > WSE_SRAM_BYTES - off;
 }
 
-int twin_peek(struct wse_model *m, uint32_t core, uint32_t addr, void *buf, size_t len)
+int twin_peek(struct wse_machine *m, uint32_t core, uint32_t addr, void *buf, size_t len)
 {
 	if (outside(m, core, addr, len))
 		return -EINVAL;
@@ -22,7 +22,7 @@ int twin_peek(struct wse_model *m, uint32_t core, uint32_t addr, void *buf, size
 	return 0;
 }
 
-int twin_poke(struct wse_model *m, uint32_t core, uint32_t addr, const void *buf, size_t len)
+int twin_poke(struct wse_machine *m, uint32_t core, uint32_t addr, const void *buf, size_t len)
 {
 	if (outside(m, core, addr, len))
 		return -EINVAL;
@@ -31,7 +31,7 @@ int twin_poke(struct wse_model *m, uint32_t core, uint32_t addr, const void *buf
 	return 0;
 }
 
-int twin_get_acc(struct wse_model *m, uint32_t core, uint32_t acc[128])
+int twin_get_acc(struct wse_machine *m, uint32_t core, uint32_t acc[128])
 {
 	if (core >= m->ncores)
 		return -EINVAL;
@@ -39,7 +39,7 @@ int twin_get_acc(struct wse_model *m, uint32_t core, uint32_t acc[128])
 	return 0;
 }
 
-int twin_get_state(struct wse_model *m, uint32_t core, struct wse_core_state *st)
+int twin_get_state(struct wse_machine *m, uint32_t core, struct wse_core_state *st)
 {
 	const struct twin_core *c;
 
@@ -65,7 +65,7 @@ int twin_get_state(struct wse_model *m, uint32_t core, struct wse_core_state *st
 	return 0;
 }
 
-int twin_set_state(struct wse_model *m, uint32_t core, const struct wse_core_state *st)
+int twin_set_state(struct wse_machine *m, uint32_t core, const struct wse_core_state *st)
 {
 	struct twin_core *c;
 
@@ -101,7 +101,7 @@ static void copy_dsr(uint32_t to[4], const uint32_t from[4])
 	to[3] &= WSE_DSR3_KIND_MASK | WSE_DSR3_DTYPE_MASK;
 }
 
-int twin_get_units(struct wse_model *m, uint32_t core, struct wse_core_units *u)
+int twin_get_units(struct wse_machine *m, uint32_t core, struct wse_core_units *u)
 {
 	const struct twin_core *c;
 	unsigned int i, p;
@@ -144,7 +144,7 @@ int twin_get_units(struct wse_model *m, uint32_t core, struct wse_core_units *u)
 	return 0;
 }
 
-int twin_trace_retire(struct wse_model *m, uint32_t core, wse_retire_fn fn, void *arg)
+int twin_trace_retire(struct wse_machine *m, uint32_t core, wse_retire_fn fn, void *arg)
 {
 	uint32_t i;
 
@@ -161,7 +161,7 @@ int twin_trace_retire(struct wse_model *m, uint32_t core, wse_retire_fn fn, void
 	return 0;
 }
 
-int twin_replay_pick(struct wse_model *m, uint32_t core, uint8_t task, uint32_t winfo)
+int twin_replay_pick(struct wse_machine *m, uint32_t core, uint8_t task, uint32_t winfo)
 {
 	struct twin_core *c;
 	struct twin_pick *p;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * WSE_MODEL_CHECK_RACES: finds programs whose result depends on timing. The twin runs engines
+ * WSE_MACHINE_CHECK_RACES: finds programs whose result depends on timing. The twin runs engines
  * eagerly, so what counts is not when an instruction really ran but when the program could know
  * that it had: from ISSUE until a WAIT for its engine, or until TNEXT picks the task that its
  * completion (or a later one's of the same engine) activates or unblocks.
@@ -35,7 +35,7 @@ struct twin_races {
 	struct open_core core[];
 };
 
-int twin_races_create(struct wse_model *m)
+int twin_races_create(struct wse_machine *m)
 {
 	m->races = calloc(1, sizeof(*m->races) + m->ncores * sizeof(struct open_core));
 	return m->races ? 0 : -1;
@@ -50,7 +50,7 @@ static void report(struct twin_mesh *m, const struct twin_core *c, const char *w
 			 c->pc, what, at);
 }
 
-uint64_t twin_race_count(struct wse_model *m, const char **text)
+uint64_t twin_race_count(struct wse_machine *m, const char **text)
 {
 	if (text)
 		*text = m->races ? m->races->text : "";

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * WSE_MODEL_SHUFFLE: another order of events in every round, the same for the same seed. Cores take
- * turns at random with shares of random length or none, engines likewise, wavelets stop anywhere on
- * their way, runs are handed out whole or one by one. All of it are orders that the contract
- * allows, many of them ones that neither the twin alone nor the RTL happens to take. A program
- * whose result changes is not confluent.
+ * WSE_MACHINE_SHUFFLE: another order of events in every round, the same for the same seed. Cores
+ * and engines take turns at random, with shares of random length or none; wavelets stop anywhere on
+ * their way; runs are handed out whole or one by one. The contract allows all these orders, and
+ * neither the twin alone nor the RTL takes many of them. A program whose result changes is not
+ * confluent.
  */
 #include "twin/twin.h"
 

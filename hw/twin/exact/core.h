@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model.h"
+#include "machine.h"
 #include "twin/exact/fast.h"
 #include "wse_regs.h"
 

@@ -109,10 +109,10 @@ void twin_postpone(struct twin_mesh *m, struct twin_core *c, unsigned int color)
 /* what can move inside the part does */
 void twin_fabric_drain(struct twin_mesh *m);
 /* what can move in all parts and between them does */
-void twin_fabric_settle(struct wse_model *m);
+void twin_fabric_settle(struct wse_machine *m);
 /* at most that many wavelets of a color by its route; true: that many have moved */
 bool twin_fabric_move(struct twin_mesh *m, struct twin_core *c, unsigned int color, uint32_t most);
-void twin_fabric_clear(struct wse_model *m);
+void twin_fabric_clear(struct wse_machine *m);
 struct twin_core *twin_neighbour(struct twin_mesh *m, const struct twin_core *c, unsigned int port);
 
 /* L has wavelets again: the time since its last work is waiting; cycles: those of the new work */

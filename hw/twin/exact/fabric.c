@@ -221,7 +221,7 @@ static void drain_all(struct twin_mesh *m)
 	}
 }
 
-void twin_fabric_settle(struct wse_model *m)
+void twin_fabric_settle(struct wse_machine *m)
 {
 	bool any;
 	uint32_t i;
@@ -242,7 +242,7 @@ void twin_fabric_settle(struct wse_model *m)
 }
 
 /* all colors unrouted, all queues empty */
-void twin_fabric_clear(struct wse_model *m)
+void twin_fabric_clear(struct wse_machine *m)
 {
 	uint32_t i;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the exact machine knows of the ways that save time: one table. Each part of the mesh has a
- * pointer to it; where that is NULL (WSE_MODEL_EXACT, a host without AVX2, or a build without fast/
- * and jit/) the exact machine does everything itself.
+ * pointer to it; where that is NULL (WSE_MACHINE_EXACT, a host without AVX2, or a build without
+ * fast/ and jit/) the exact machine does everything itself.
  *
  * A cache lives in fast/ or jit/ and ends through memory_written, dsr_written and hold, and through
  * twin_mesh.routes, which counts what was written to routes.
@@ -18,7 +18,7 @@
 struct twin_core;
 struct twin_engine;
 struct twin_mesh;
-struct wse_model;
+struct wse_machine;
 
 /* how a translated block was left: at pc, and done instructions of the turn have run */
 struct twin_left {
@@ -94,8 +94,8 @@ struct twin_lane {
 
 struct twin_fast {
 	/* after the parts; 0, or -1: no memory. destroy: also of what create did not come to */
-	int (*create)(struct wse_model *m);
-	void (*destroy)(struct wse_model *m);
+	int (*create)(struct wse_machine *m);
+	void (*destroy)(struct wse_machine *m);
 	/* as twin_issue() */
 	bool (*issue)(struct twin_mesh *m, struct twin_core *c, uint32_t tcw, uint32_t scalar);
 	/* as twin_engine_check() */
@@ -115,13 +115,13 @@ struct twin_fast {
 	/* the core was reset */
 	void (*hold)(struct twin_core *c);
 	/* a round's runs of all ports and movers; true: something moved */
-	bool (*run_sources)(struct wse_model *m);
+	bool (*run_sources)(struct wse_machine *m);
 	/* before a reader looks at the counters of cores and links */
-	void (*settle)(struct wse_model *m);
+	void (*settle)(struct wse_machine *m);
 	/*
 	 * a block of a port: bf16 row[nb][nk] as values v[nk][nb], and their range; nb is 1, 2 or 4
 	 */
-	struct twin_range (*values)(struct wse_model *m, float *v, const uint16_t *const *row,
+	struct twin_range (*values)(struct wse_machine *m, float *v, const uint16_t *const *row,
 				    uint32_t nk, unsigned int nb);
 };
 

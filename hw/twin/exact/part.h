@@ -15,7 +15,7 @@ struct twin_port_out;
  * one. Functions that get a part and a core get the core's part.
  */
 struct twin_mesh {
-	struct wse_model *dev;
+	struct wse_machine *dev;
 	struct twin_core *core; /* of the whole tile */
 	struct twin_port_out *out;
 	uint32_t rows, cols;   /* of the whole tile */
@@ -48,7 +48,7 @@ struct twin_mesh {
 	uint32_t nlater;
 	uint32_t limit;	   /* instructions of a core in this round */
 	uint32_t equantum; /* elements of an engine in this round */
-	uint64_t shuffle;  /* state of WSE_MODEL_SHUFFLE's random numbers; 0: off */
+	uint64_t shuffle;  /* state of WSE_MACHINE_SHUFFLE's random numbers; 0: off */
 	uint32_t *source;  /* core << 2 | engine: movers from memory to the fabric */
 	uint32_t nsources;
 	uint32_t ncrossing; /* of them, whose runs leave the part */
@@ -57,10 +57,10 @@ struct twin_mesh {
 } __attribute__((aligned(64)));
 
 /* mesh.c: parts */
-int twin_mesh_create(struct wse_model *m);
-void twin_mesh_destroy(struct wse_model *m);
-void twin_mesh_begin(struct wse_model *m);
+int twin_mesh_create(struct wse_machine *m);
+void twin_mesh_destroy(struct wse_machine *m);
+void twin_mesh_begin(struct wse_machine *m);
 /* what the parts have done in the round; true: something is left to do */
-bool twin_mesh_gather(struct wse_model *m);
+bool twin_mesh_gather(struct wse_machine *m);
 
 #endif /* TWIN_EXACT_PART_H */

@@ -22,7 +22,7 @@ static uint32_t single_step_after(struct twin_mesh *p)
 	return rounds > SINGLE_STEP_AFTER ? rounds : SINGLE_STEP_AFTER;
 }
 
-bool twin_port_impatient(struct wse_model *m, unsigned int col)
+bool twin_port_impatient(struct wse_machine *m, unsigned int col)
 {
 	return ++m->in[col].age > single_step_after(m->mesh) && twin_in_inject(m, col);
 }
@@ -61,7 +61,7 @@ bool twin_movers_run(struct twin_mesh *p, enum reach reach, twin_mover_fn *run, 
 	return any;
 }
 
-bool twin_sources_alone(struct wse_model *m)
+bool twin_sources_alone(struct wse_machine *m)
 {
 	bool any = false;
 	uint32_t i;
@@ -78,7 +78,7 @@ bool twin_sources_alone(struct wse_model *m)
 }
 
 /* nothing else moves: sources hand out what their channels hold */
-static bool force(struct wse_model *m)
+static bool force(struct wse_machine *m)
 {
 	bool any = false;
 	uint32_t i, k;
@@ -102,7 +102,7 @@ static bool force(struct wse_model *m)
 	return any;
 }
 
-bool twin_sources_run(struct wse_model *m)
+bool twin_sources_run(struct wse_machine *m)
 {
 	const struct twin_fast *fast = m->fast;
 	bool any;

@@ -9,14 +9,14 @@
 enum reach { ANYWHERE, INSIDE, OUTSIDE };
 
 /* a port that could not hand out a run; true: it has handed out some wavelets */
-bool twin_port_impatient(struct wse_model *m, unsigned int col);
+bool twin_port_impatient(struct wse_machine *m, unsigned int col);
 /* a run of a mover; true: it has passed. *crosses: it leaves the part */
 typedef bool twin_mover_fn(void *arg, struct twin_mesh *p, struct twin_core *c, unsigned int which,
 			   bool *crosses);
 /* the part's movers; run may be NULL: there are no runs */
 bool twin_movers_run(struct twin_mesh *p, enum reach reach, twin_mover_fn *run, void *arg);
 /* a round of all sources without runs; with them if there is a way, else so */
-bool twin_sources_alone(struct wse_model *m);
-bool twin_sources_run(struct wse_model *m);
+bool twin_sources_alone(struct wse_machine *m);
+bool twin_sources_run(struct wse_machine *m);
 
 #endif /* TWIN_EXACT_SOURCES_H */

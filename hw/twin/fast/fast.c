@@ -18,7 +18,7 @@ static int create_part(struct twin_mesh *p)
 	return 0;
 }
 
-static int create(struct wse_model *m)
+static int create(struct wse_machine *m)
 {
 	uint32_t most = twin_f32_most(m->ncores), i;
 
@@ -36,7 +36,7 @@ static int create(struct wse_model *m)
 	return 0;
 }
 
-static void destroy(struct wse_model *m)
+static void destroy(struct wse_machine *m)
 {
 	uint32_t i;
 
@@ -64,7 +64,7 @@ static void dsr_written(struct twin_core *c, unsigned int n)
 	c->lane[n].id = 0;
 }
 
-static struct twin_range values(struct wse_model *m, float *v, const uint16_t *const *row,
+static struct twin_range values(struct wse_machine *m, float *v, const uint16_t *const *row,
 				uint32_t nk, unsigned int nb)
 {
 	return m->k->values(v, row, nk, nb);

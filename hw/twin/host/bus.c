@@ -17,7 +17,7 @@
 #define BUS_BURST   9u		     /* a burst out, at least: 32 of them are on their way */
 #define BUS_AHEAD   (64u * BUS_WORD) /* of a column: 512 bytes */
 
-int twin_bus_create(struct wse_model *m)
+int twin_bus_create(struct wse_machine *m)
 {
 	uint32_t g = m->cfg.group;
 
@@ -26,12 +26,12 @@ int twin_bus_create(struct wse_model *m)
 	return m->bus ? 0 : -1;
 }
 
-struct twin_bus *twin_bus_of(struct wse_model *m, uint32_t col)
+struct twin_bus *twin_bus_of(struct wse_machine *m, uint32_t col)
 {
 	return &m->bus[m->cfg.group ? col / m->cfg.group : 0];
 }
 
-static uint32_t run(const struct wse_model *m, uint32_t bytes)
+static uint32_t run(const struct wse_machine *m, uint32_t bytes)
 {
 	uint32_t cols = m->cfg.group ? m->cfg.group : m->cols;
 	uint32_t least = m->cfg.group || cols > BUS_FEW ? BUS_RUN : BUS_RUN_FEW;
@@ -40,12 +40,12 @@ static uint32_t run(const struct wse_model *m, uint32_t bytes)
 	return cost < least ? least : cost;
 }
 
-uint32_t twin_bus_mask_cost(const struct wse_model *m, const struct wse_sqe *s)
+uint32_t twin_bus_mask_cost(const struct wse_machine *m, const struct wse_sqe *s)
 {
 	return s->flags & WSE_SQF_MASKED ? s->nfeat * run(m, (s->kcol + 7u) / 8) : 0;
 }
 
-uint32_t twin_bus_in_cost(const struct wse_model *m, const struct wse_sqe *s)
+uint32_t twin_bus_in_cost(const struct wse_machine *m, const struct wse_sqe *s)
 {
 	uint32_t bytes = s->kcol * (s->etype == WSE_ETYPE_BF16 ? 2u : 4u);
 	bool none = s->flags & (WSE_SQF_INDEX_ONLY | WSE_SQF_LINEAR);
@@ -54,7 +54,7 @@ uint32_t twin_bus_in_cost(const struct wse_model *m, const struct wse_sqe *s)
 	return values + twin_bus_mask_cost(m, s);
 }
 
-uint32_t twin_bus_out_cost(const struct wse_model *m, const struct wse_sqe *s)
+uint32_t twin_bus_out_cost(const struct wse_machine *m, const struct wse_sqe *s)
 {
 	uint32_t bytes = s->kcol * (s->etype == WSE_ETYPE_BF16 ? 2u : 4u);
 
@@ -73,7 +73,7 @@ uint32_t twin_bus_run_cost(uint32_t bytes)
 	return bytes * BUS_WORD / 8;
 }
 
-static uint64_t later(const struct wse_model *m, uint64_t *free, uint64_t more)
+static uint64_t later(const struct wse_machine *m, uint64_t *free, uint64_t more)
 {
 	uint64_t cols = m->cfg.group ? m->cfg.group : m->cols;
 	uint64_t ahead = BUS_AHEAD * cols, now = m->now * 4;
@@ -83,7 +83,7 @@ static uint64_t later(const struct wse_model *m, uint64_t *free, uint64_t more)
 	return *free > now ? (*free - now + 3) / 4 : 0;
 }
 
-uint64_t twin_bus_round(struct wse_model *m, uint64_t t)
+uint64_t twin_bus_round(struct wse_machine *m, uint64_t t)
 {
 	uint32_t i;
 
@@ -99,7 +99,7 @@ uint64_t twin_bus_round(struct wse_model *m, uint64_t t)
 	return t;
 }
 
-void twin_bus_reset(struct wse_model *m)
+void twin_bus_reset(struct wse_machine *m)
 {
 	uint32_t i;
 

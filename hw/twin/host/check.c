@@ -179,7 +179,7 @@ static uint16_t bad_field(uint32_t members, uint32_t *off)
 	return WSE_ST_BAD_FIELD;
 }
 
-uint16_t twin_check_sqe(const struct wse_model *m, const struct wse_sqe *s, bool admin,
+uint16_t twin_check_sqe(const struct wse_machine *m, const struct wse_sqe *s, bool admin,
 			uint32_t *off)
 {
 	bool copy = s->opcode == WSE_OP_COPY_IN || s->opcode == WSE_OP_COPY_OUT;

@@ -12,7 +12,7 @@ void twin_dma_result(struct twin_result *r, uint64_t bad)
 	r->f.iova = bad;
 }
 
-void twin_copy_begin(struct wse_model *m, struct twin_job *j)
+void twin_copy_begin(struct wse_machine *m, struct twin_job *j)
 {
 	const struct wse_sqe *s = &j->sqe;
 
@@ -33,7 +33,7 @@ static uint32_t cast_cols(const struct wse_sqe *s)
 }
 
 /* one line of one core, or of those that it is broadcast to */
-static int copy_line(struct wse_model *m, struct twin_job *j, uint64_t *bad, uint32_t *touched)
+static int copy_line(struct wse_machine *m, struct twin_job *j, uint64_t *bad, uint32_t *touched)
 {
 	const struct wse_sqe *s = &j->sqe;
 	uint32_t rows = cast_rows(s), cols = cast_cols(s);
@@ -66,7 +66,7 @@ static int copy_line(struct wse_model *m, struct twin_job *j, uint64_t *bad, uin
 	return 0;
 }
 
-bool twin_copy_run(struct wse_model *m, struct twin_job *j, struct twin_result *r, bool *done)
+bool twin_copy_run(struct wse_machine *m, struct twin_job *j, struct twin_result *r, bool *done)
 {
 	const struct wse_sqe *s = &j->sqe;
 	uint32_t bytes = 0, touched, cycles = m->cfg.dma_latency;

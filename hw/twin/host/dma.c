@@ -5,7 +5,7 @@
 
 #include "twin/twin.h"
 
-int twin_dma_read(struct wse_model *m, uint64_t iova, void *buf, size_t len)
+int twin_dma_read(struct wse_machine *m, uint64_t iova, void *buf, size_t len)
 {
 	int err = m->ops.dma_read(m->host, iova, buf, len);
 
@@ -13,7 +13,7 @@ int twin_dma_read(struct wse_model *m, uint64_t iova, void *buf, size_t len)
 	return err;
 }
 
-int twin_dma_write(struct wse_model *m, uint64_t iova, const void *buf, size_t len)
+int twin_dma_write(struct wse_machine *m, uint64_t iova, const void *buf, size_t len)
 {
 	int err = m->ops.dma_write(m->host, iova, buf, len);
 
@@ -38,7 +38,7 @@ static unsigned int slot_of(const struct twin_buf *b, uint64_t entry)
 }
 
 /* entry i of the list, and those behind it on its line: mostly they are next */
-static int read_entries(struct wse_model *m, struct twin_buf *b, uint64_t i, uint64_t *bad)
+static int read_entries(struct wse_machine *m, struct twin_buf *b, uint64_t i, uint64_t *bad)
 {
 	uint64_t at = b->base + i * 8, entry[LINE / 8];
 	unsigned int n = (LINE - at % LINE) / 8, k, slot;
@@ -61,7 +61,7 @@ static int read_entries(struct wse_model *m, struct twin_buf *b, uint64_t i, uin
 }
 
 /* bus address of a byte and how many follow it on its page */
-static int translate(struct wse_model *m, struct twin_buf *b, uint64_t off, uint64_t *iova,
+static int translate(struct wse_machine *m, struct twin_buf *b, uint64_t off, uint64_t *iova,
 		     uint64_t *room, uint64_t *bad)
 {
 	uint64_t i = off >> b->shift, in = off & ((1ull << b->shift) - 1);
@@ -83,7 +83,7 @@ static int translate(struct wse_model *m, struct twin_buf *b, uint64_t off, uint
 	return 0;
 }
 
-const void *twin_buf_at(struct wse_model *m, struct twin_buf *b, uint64_t off, size_t len)
+const void *twin_buf_at(struct wse_machine *m, struct twin_buf *b, uint64_t off, size_t len)
 {
 	uint64_t i = off >> b->shift, iova, room, bad;
 	const void *at;
@@ -101,7 +101,7 @@ const void *twin_buf_at(struct wse_model *m, struct twin_buf *b, uint64_t off, s
 	return at;
 }
 
-int twin_buf_read(struct wse_model *m, struct twin_buf *b, uint64_t off, void *dst, size_t len,
+int twin_buf_read(struct wse_machine *m, struct twin_buf *b, uint64_t off, void *dst, size_t len,
 		  uint64_t *bad)
 {
 	uint64_t iova, room;
@@ -122,7 +122,7 @@ int twin_buf_read(struct wse_model *m, struct twin_buf *b, uint64_t off, void *d
 	return 0;
 }
 
-int twin_buf_write(struct wse_model *m, struct twin_buf *b, uint64_t off, const void *src,
+int twin_buf_write(struct wse_machine *m, struct twin_buf *b, uint64_t off, const void *src,
 		   size_t len, uint64_t *bad)
 {
 	uint64_t iova, room;

@@ -104,69 +104,69 @@ struct twin_port_out { /* stream-out of a column */
 };
 
 /* dma.c: 0, or an errno with *bad the bus address */
-int twin_dma_read(struct wse_model *m, uint64_t iova, void *buf, size_t len);
-int twin_dma_write(struct wse_model *m, uint64_t iova, const void *buf, size_t len);
+int twin_dma_read(struct wse_machine *m, uint64_t iova, void *buf, size_t len);
+int twin_dma_write(struct wse_machine *m, uint64_t iova, const void *buf, size_t len);
 void twin_buf_open(struct twin_buf *b, uint64_t base, bool direct, uint8_t shift);
 /* where len bytes are, as model.h's dma_at; NULL: twin_buf_read() decides */
-const void *twin_buf_at(struct wse_model *m, struct twin_buf *b, uint64_t off, size_t len);
-int twin_buf_read(struct wse_model *m, struct twin_buf *b, uint64_t off, void *dst, size_t len,
+const void *twin_buf_at(struct wse_machine *m, struct twin_buf *b, uint64_t off, size_t len);
+int twin_buf_read(struct wse_machine *m, struct twin_buf *b, uint64_t off, void *dst, size_t len,
 		  uint64_t *bad);
-int twin_buf_write(struct wse_model *m, struct twin_buf *b, uint64_t off, const void *src,
+int twin_buf_write(struct wse_machine *m, struct twin_buf *b, uint64_t off, const void *src,
 		   size_t len, uint64_t *bad);
 
 /* bus.c: 0, or -1 without memory; the bus of a column; what a block of a column takes on it */
-int twin_bus_create(struct wse_model *m);
-struct twin_bus *twin_bus_of(struct wse_model *m, uint32_t col);
-uint32_t twin_bus_in_cost(const struct wse_model *m, const struct wse_sqe *s);
-uint32_t twin_bus_out_cost(const struct wse_model *m, const struct wse_sqe *s);
+int twin_bus_create(struct wse_machine *m);
+struct twin_bus *twin_bus_of(struct wse_machine *m, uint32_t col);
+uint32_t twin_bus_in_cost(const struct wse_machine *m, const struct wse_sqe *s);
+uint32_t twin_bus_out_cost(const struct wse_machine *m, const struct wse_sqe *s);
 /* so many bytes of a LINEAR run */
 uint32_t twin_bus_run_cost(uint32_t bytes);
-uint32_t twin_bus_mask_cost(const struct wse_model *m, const struct wse_sqe *s);
+uint32_t twin_bus_mask_cost(const struct wse_machine *m, const struct wse_sqe *s);
 /* cycles of a round that would be t without the buses */
-uint64_t twin_bus_round(struct wse_model *m, uint64_t t);
-void twin_bus_reset(struct wse_model *m);
+uint64_t twin_bus_round(struct wse_machine *m, uint64_t t);
+void twin_bus_reset(struct wse_machine *m);
 
 /* silent.c: the column's access at a bus address has no answer: its port does it again */
-void twin_silent_ask_again(struct wse_model *m, unsigned int exec, uint32_t col, uint64_t at);
+void twin_silent_ask_again(struct wse_machine *m, unsigned int exec, uint32_t col, uint64_t at);
 /* the command ends, and its buses owe what they have not answered; do they still? */
-void twin_silent_end(struct wse_model *m, unsigned int exec);
-bool twin_silent_owed(struct wse_model *m, unsigned int exec);
+void twin_silent_end(struct wse_machine *m, unsigned int exec);
+bool twin_silent_owed(struct wse_machine *m, unsigned int exec);
 /* the groups that do not answer: how many, and the first one's first column; false: none */
-bool twin_silent_groups(struct wse_model *m, unsigned int exec, struct twin_result *r);
+bool twin_silent_groups(struct wse_machine *m, unsigned int exec, struct twin_result *r);
 
 /* check.c: status of an entry; *off: byte offset of the bad member */
-uint16_t twin_check_sqe(const struct wse_model *m, const struct wse_sqe *s, bool admin,
+uint16_t twin_check_sqe(const struct wse_machine *m, const struct wse_sqe *s, bool admin,
 			uint32_t *off);
 
 /* queue.c */
-bool twin_queues_run(struct wse_model *m);
-void twin_queues_reset(struct wse_model *m);
-void twin_doorbell(struct wse_model *m, unsigned int index, uint32_t value);
-bool twin_queues_busy(const struct wse_model *m);
+bool twin_queues_run(struct wse_machine *m);
+void twin_queues_reset(struct wse_machine *m);
+void twin_doorbell(struct wse_machine *m, unsigned int index, uint32_t value);
+bool twin_queues_busy(const struct wse_machine *m);
 
 /* copy.c, stream.c, start.c: executors. begin may end at once; run: true when something moved; both
  * set *done */
-void twin_copy_begin(struct wse_model *m, struct twin_job *j);
-bool twin_copy_run(struct wse_model *m, struct twin_job *j, struct twin_result *r, bool *done);
-void twin_in_begin(struct wse_model *m, struct twin_job *j);
-bool twin_in_run(struct wse_model *m, struct twin_job *j, struct twin_result *r, bool *done);
-bool twin_in_inject(struct wse_model *m, unsigned int col);
+void twin_copy_begin(struct wse_machine *m, struct twin_job *j);
+bool twin_copy_run(struct wse_machine *m, struct twin_job *j, struct twin_result *r, bool *done);
+void twin_in_begin(struct wse_machine *m, struct twin_job *j);
+bool twin_in_run(struct wse_machine *m, struct twin_job *j, struct twin_result *r, bool *done);
+bool twin_in_inject(struct wse_machine *m, unsigned int col);
 const uint32_t *twin_in_words(struct twin_port_in *p);
-void twin_out_begin(struct wse_model *m, struct twin_job *j);
-bool twin_out_run(struct wse_model *m, struct twin_job *j, struct twin_result *r, bool *done);
-void twin_out_take(struct wse_model *m, unsigned int col, const uint32_t *w, uint32_t n);
-void twin_stream_find_waiter(struct wse_model *m, unsigned int exec, struct twin_result *r);
+void twin_out_begin(struct wse_machine *m, struct twin_job *j);
+bool twin_out_run(struct wse_machine *m, struct twin_job *j, struct twin_result *r, bool *done);
+void twin_out_take(struct wse_machine *m, unsigned int col, const uint32_t *w, uint32_t n);
+void twin_stream_find_waiter(struct wse_machine *m, unsigned int exec, struct twin_result *r);
 /* ends the command's ports: with exec's job, whose buses may still owe an answer, or at a reset */
-void twin_ports_reset(struct wse_model *m, unsigned int exec);
-bool twin_start_begin(struct wse_model *m, struct twin_job *j, struct twin_result *r);
-bool twin_start_poll(struct wse_model *m, struct twin_job *j, struct twin_result *r);
-void twin_start_find_waiter(struct wse_model *m, struct twin_job *j, struct twin_result *r);
-void twin_scrub(struct wse_model *m, const struct wse_sqe *s);
+void twin_ports_reset(struct wse_machine *m, unsigned int exec);
+bool twin_start_begin(struct wse_machine *m, struct twin_job *j, struct twin_result *r);
+bool twin_start_poll(struct wse_machine *m, struct twin_job *j, struct twin_result *r);
+void twin_start_find_waiter(struct wse_machine *m, struct twin_job *j, struct twin_result *r);
+void twin_scrub(struct wse_machine *m, const struct wse_sqe *s);
 
 /* mmio.c */
-uint32_t twin_mmio_read(struct wse_model *m, uint32_t offset);
-void twin_mmio_write(struct wse_model *m, uint32_t offset, uint32_t value);
-void twin_reset(struct wse_model *m);
+uint32_t twin_mmio_read(struct wse_machine *m, uint32_t offset);
+void twin_mmio_write(struct wse_machine *m, uint32_t offset, uint32_t value);
+void twin_reset(struct wse_machine *m);
 
 /* copy.c */
 void twin_dma_result(struct twin_result *r, uint64_t bad);

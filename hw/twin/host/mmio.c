@@ -5,13 +5,13 @@
 #include "twin/twin.h"
 
 /* counters of cores and links come up to date */
-static void settle(struct wse_model *m)
+static void settle(struct wse_machine *m)
 {
 	if (m->fast)
 		m->fast->settle(m);
 }
 
-void twin_reset(struct wse_model *m)
+void twin_reset(struct wse_machine *m)
 {
 	uint32_t i;
 
@@ -42,12 +42,12 @@ static bool pow2_ring(uint32_t max)
 	return max && max < WSE_MAX_DEPTH && !(max & (max + 1));
 }
 
-static uint64_t reg64(const struct wse_model *m, uint32_t lo)
+static uint64_t reg64(const struct wse_machine *m, uint32_t lo)
 {
 	return (uint64_t)m->reg[lo / 4 + 1] << 32 | m->reg[lo / 4];
 }
 
-static void enable(struct wse_model *m)
+static void enable(struct wse_machine *m)
 {
 	uint32_t size = m->reg[WSE_REG_AQ_SIZE / 4];
 	struct twin_queue *q = &m->q[0];
@@ -64,7 +64,7 @@ static void enable(struct wse_model *m)
 	q->exists = q->phase = true;
 }
 
-static uint32_t status(const struct wse_model *m)
+static uint32_t status(const struct wse_machine *m)
 {
 	uint32_t v = 0, i;
 
@@ -84,7 +84,7 @@ static uint32_t status(const struct wse_model *m)
 }
 
 /* 64-bit pairs: LO latches HI */
-static uint32_t pair(struct wse_model *m, unsigned int latch, bool hi, uint64_t v)
+static uint32_t pair(struct wse_machine *m, unsigned int latch, bool hi, uint64_t v)
 {
 	if (hi)
 		return m->latch[latch];
@@ -96,7 +96,7 @@ static uint32_t pair(struct wse_model *m, unsigned int latch, bool hi, uint64_t 
 static const uint8_t scope_of[] = {WSE_COUNTERS(SCOPE_OF)};
 
 /* a counter of one object of its scope */
-static uint64_t count_of(const struct wse_model *m, uint32_t id, uint32_t object)
+static uint64_t count_of(const struct wse_machine *m, uint32_t id, uint32_t object)
 {
 	switch (id < WSE_CNT_COUNT ? scope_of[id] : WSE_SCOPE_TILE) {
 	case WSE_SCOPE_CORE:
@@ -110,7 +110,7 @@ static uint64_t count_of(const struct wse_model *m, uint32_t id, uint32_t object
 	}
 }
 
-static uint64_t total(const struct wse_model *m, uint32_t id)
+static uint64_t total(const struct wse_machine *m, uint32_t id)
 {
 	uint32_t n = scope_of[id] == WSE_SCOPE_QUEUE ? TWIN_NQ : 4 * m->ncores, i;
 	uint64_t sum = 0;
@@ -124,7 +124,7 @@ static uint64_t total(const struct wse_model *m, uint32_t id)
 	return sum;
 }
 
-static uint32_t counter(struct wse_model *m, uint32_t offset)
+static uint32_t counter(struct wse_machine *m, uint32_t offset)
 {
 	uint32_t i = (offset - WSE_CNT_BASE) / 8;
 
@@ -140,7 +140,7 @@ static bool kept(uint32_t offset)
 	       offset == WSE_REG_ACQ_HI || offset == WSE_REG_FAULT_LO || offset == WSE_REG_FAULT_HI;
 }
 
-uint32_t twin_mmio_read(struct wse_model *m, uint32_t offset)
+uint32_t twin_mmio_read(struct wse_machine *m, uint32_t offset)
 {
 	switch (offset) {
 	case WSE_REG_MAGIC:
@@ -188,7 +188,7 @@ uint32_t twin_mmio_read(struct wse_model *m, uint32_t offset)
 	return 0;
 }
 
-static void write_ctrl(struct wse_model *m, uint32_t value)
+static void write_ctrl(struct wse_machine *m, uint32_t value)
 {
 	if (value & WSE_CTRL_RST_MASK || (m->ctrl_en && !(value & WSE_CTRL_EN_MASK)))
 		twin_reset(m);
@@ -196,7 +196,7 @@ static void write_ctrl(struct wse_model *m, uint32_t value)
 		enable(m);
 }
 
-static void write_mask(struct wse_model *m, uint32_t value)
+static void write_mask(struct wse_machine *m, uint32_t value)
 {
 	uint32_t due = m->irq_pending & ~value, v;
 
@@ -208,7 +208,7 @@ static void write_mask(struct wse_model *m, uint32_t value)
 	}
 }
 
-void twin_mmio_write(struct wse_model *m, uint32_t offset, uint32_t value)
+void twin_mmio_write(struct wse_machine *m, uint32_t offset, uint32_t value)
 {
 	if (offset >= WSE_DB_BASE && offset < WSE_BAR0_SIZE && !(offset & 3)) {
 		twin_doorbell(m, (offset - WSE_DB_BASE) / 4, value);

@@ -4,7 +4,7 @@
 
 #include "twin/twin.h"
 
-static void raise_vector(struct wse_model *m, unsigned int vector)
+static void raise_vector(struct wse_machine *m, unsigned int vector)
 {
 	if (m->intr_mask >> vector & 1)
 		m->irq_pending |= 1u << vector;
@@ -12,7 +12,7 @@ static void raise_vector(struct wse_model *m, unsigned int vector)
 		m->ops.irq(m->host, vector);
 }
 
-static void halt(struct wse_model *m)
+static void halt(struct wse_machine *m)
 {
 	m->halted = true;
 }
@@ -20,7 +20,7 @@ static void halt(struct wse_model *m)
 /* ---- fault records ---- */
 
 /* writes a record; its index in the ring, or 0xffff when there is none */
-static uint16_t put_fault(struct wse_model *m, struct wse_fault *f)
+static uint16_t put_fault(struct wse_machine *m, struct wse_fault *f)
 {
 	uint64_t base = (uint64_t)m->reg[WSE_REG_FAULT_HI / 4] << 32 | m->reg[WSE_REG_FAULT_LO / 4];
 	uint32_t size = m->reg[WSE_REG_FAULT_SIZE / 4], i;
@@ -41,7 +41,7 @@ static uint16_t put_fault(struct wse_model *m, struct wse_fault *f)
 	return i;
 }
 
-static void bad_bells(struct wse_model *m)
+static void bad_bells(struct wse_machine *m)
 {
 	struct wse_fault f;
 	unsigned int i;
@@ -60,7 +60,7 @@ static void bad_bells(struct wse_model *m)
 }
 
 /* the last doorbell of a batch: the device takes all tails of it in one cycle */
-static void take_batch(struct wse_model *m)
+static void take_batch(struct wse_machine *m)
 {
 	unsigned int i;
 
@@ -71,7 +71,7 @@ static void take_batch(struct wse_model *m)
 	}
 }
 
-void twin_doorbell(struct wse_model *m, unsigned int index, uint32_t value)
+void twin_doorbell(struct wse_machine *m, unsigned int index, uint32_t value)
 {
 	struct twin_queue *q = &m->q[index / 2 < TWIN_NQ ? index / 2 : 0];
 	bool head = index & 1, batch = index >= 2 && !head;
@@ -103,7 +103,7 @@ void twin_doorbell(struct wse_model *m, unsigned int index, uint32_t value)
 /* from one's end to the next one's begin, without the bus's answers: as the RTL */
 #define COMMAND_CYCLES 60u
 
-static void end_command(struct wse_model *m, struct twin_queue *q, uint16_t status,
+static void end_command(struct wse_machine *m, struct twin_queue *q, uint16_t status,
 			struct wse_fault *f)
 {
 	/* the next START or copy comes when this one is completed and its entry has been read */
@@ -123,7 +123,7 @@ static void end_command(struct wse_model *m, struct twin_queue *q, uint16_t stat
 	q->fault = put_fault(m, f);
 }
 
-static void refuse(struct wse_model *m, struct twin_queue *q, uint16_t status, uint32_t off)
+static void refuse(struct wse_machine *m, struct twin_queue *q, uint16_t status, uint32_t off)
 {
 	struct wse_fault f = {.addr = off, .color = ~0u};
 
@@ -131,7 +131,7 @@ static void refuse(struct wse_model *m, struct twin_queue *q, uint16_t status, u
 }
 
 /* writes the completion when its ring has room */
-static bool complete(struct wse_model *m, struct twin_queue *q)
+static bool complete(struct wse_machine *m, struct twin_queue *q)
 {
 	uint32_t next = (q->cq_tail + 1) & q->cq_max;
 	struct wse_cqe e = {
@@ -159,7 +159,7 @@ static bool complete(struct wse_model *m, struct twin_queue *q)
 	return true;
 }
 
-static void job_end(struct wse_model *m, unsigned int x, struct twin_result *r)
+static void job_end(struct wse_machine *m, unsigned int x, struct twin_result *r)
 {
 	struct twin_job *j = &m->job[x];
 
@@ -169,7 +169,7 @@ static void job_end(struct wse_model *m, unsigned int x, struct twin_result *r)
 	end_command(m, &m->q[j->queue], r->status, &r->f);
 }
 
-static void job_abort(struct wse_model *m, unsigned int x)
+static void job_abort(struct wse_machine *m, unsigned int x)
 {
 	m->job[x].active = false;
 	if (x == X_IN || x == X_OUT)
@@ -187,7 +187,7 @@ static void empty_queue(struct twin_queue *q)
 	q->state = Q_EMPTY;
 }
 
-static uint16_t create_queue(struct wse_model *m, const struct wse_sqe *s)
+static uint16_t create_queue(struct wse_machine *m, const struct wse_sqe *s)
 {
 	struct twin_queue *q = &m->q[s->queue < TWIN_NQ ? s->queue : 0];
 
@@ -203,7 +203,7 @@ static uint16_t create_queue(struct wse_model *m, const struct wse_sqe *s)
 	return WSE_ST_OK;
 }
 
-static uint16_t delete_queue(struct wse_model *m, const struct wse_sqe *s)
+static uint16_t delete_queue(struct wse_machine *m, const struct wse_sqe *s)
 {
 	struct twin_queue *q = &m->q[s->queue < TWIN_NQ ? s->queue : 0];
 
@@ -217,12 +217,12 @@ static uint16_t delete_queue(struct wse_model *m, const struct wse_sqe *s)
 }
 
 /* what ended commands have asked of the buses may still come */
-static bool owed(struct wse_model *m)
+static bool owed(struct wse_machine *m)
 {
 	return twin_silent_owed(m, X_IN) || twin_silent_owed(m, X_OUT);
 }
 
-static void ctx_reset(struct wse_model *m)
+static void ctx_reset(struct wse_machine *m)
 {
 	unsigned int i;
 
@@ -236,7 +236,7 @@ static void ctx_reset(struct wse_model *m)
 	twin_fabric_clear(m);
 }
 
-void twin_queues_reset(struct wse_model *m)
+void twin_queues_reset(struct wse_machine *m)
 {
 	unsigned int i;
 
@@ -249,12 +249,12 @@ void twin_queues_reset(struct wse_model *m)
 
 /* ---- fetch and dispatch ---- */
 
-static bool fence_open(const struct wse_model *m, const struct wse_sqe *s)
+static bool fence_open(const struct wse_machine *m, const struct wse_sqe *s)
 {
 	return (int32_t)(m->q[s->queue].completed - s->seq) >= 0;
 }
 
-static void judge_fence(struct wse_model *m, struct twin_queue *q)
+static void judge_fence(struct wse_machine *m, struct twin_queue *q)
 {
 	const struct wse_sqe *s = &q->sqe;
 
@@ -265,7 +265,7 @@ static void judge_fence(struct wse_model *m, struct twin_queue *q)
 		q->state = Q_FENCE;
 }
 
-static void fetch(struct wse_model *m, struct twin_queue *q)
+static void fetch(struct wse_machine *m, struct twin_queue *q)
 {
 	uint16_t status;
 	uint32_t off;
@@ -325,7 +325,7 @@ static void fetch(struct wse_model *m, struct twin_queue *q)
 		end_command(m, q, WSE_ST_OK, NULL);
 }
 
-static void dispatch(struct wse_model *m, struct twin_queue *q)
+static void dispatch(struct wse_machine *m, struct twin_queue *q)
 {
 	struct twin_job *j = &m->job[q->exec];
 	struct twin_result r = {.f.color = ~0u};
@@ -360,7 +360,7 @@ static void dispatch(struct wse_model *m, struct twin_queue *q)
 	}
 }
 
-static bool fence_step(struct wse_model *m, struct twin_queue *q)
+static bool fence_step(struct wse_machine *m, struct twin_queue *q)
 {
 	if (!m->q[q->sqe.queue].exists) {
 		refuse(m, q, WSE_ST_BAD_FENCE, offsetof(struct wse_sqe, queue));
@@ -372,7 +372,7 @@ static bool fence_step(struct wse_model *m, struct twin_queue *q)
 	return true;
 }
 
-static bool queue_step(struct wse_model *m, struct twin_queue *q)
+static bool queue_step(struct wse_machine *m, struct twin_queue *q)
 {
 	switch (q->state) {
 	case Q_EMPTY:
@@ -401,7 +401,7 @@ static bool queue_step(struct wse_model *m, struct twin_queue *q)
 /* ---- budgets ---- */
 
 /* all rings empty and no copy executes: what a CLOSED start may rely on */
-static bool closed_tile(const struct wse_model *m)
+static bool closed_tile(const struct wse_machine *m)
 {
 	unsigned int i;
 
@@ -413,7 +413,7 @@ static bool closed_tile(const struct wse_model *m)
 	return true;
 }
 
-static void expire(struct wse_model *m, unsigned int x, bool moving)
+static void expire(struct wse_machine *m, unsigned int x, bool moving)
 {
 	struct twin_result r = {.status = moving ? WSE_ST_TIMEOUT : WSE_ST_DEADLOCK,
 				.f.color = ~0u};
@@ -429,7 +429,7 @@ static void expire(struct wse_model *m, unsigned int x, bool moving)
  * m->moved speaks of the round before. A job whose budget is used up gets one more round, the
  * "following 256 cycles" of the contract, unless nothing has moved.
  */
-static bool budgets(struct wse_model *m)
+static bool budgets(struct wse_machine *m)
 {
 	bool any = false;
 	unsigned int x;
@@ -455,7 +455,7 @@ static bool budgets(struct wse_model *m)
 }
 
 /* one look at everything; true: something happened */
-bool twin_queues_run(struct wse_model *m)
+bool twin_queues_run(struct wse_machine *m)
 {
 	bool any = m->ndoorbells, done;
 	unsigned int i, x;
@@ -490,7 +490,7 @@ bool twin_queues_run(struct wse_model *m)
 	return any;
 }
 
-bool twin_queues_busy(const struct wse_model *m)
+bool twin_queues_busy(const struct wse_machine *m)
 {
 	unsigned int i;
 

@@ -8,19 +8,19 @@
 
 #include "twin/twin.h"
 
-static bool *silent(struct wse_model *m, unsigned int exec, uint32_t col)
+static bool *silent(struct wse_machine *m, unsigned int exec, uint32_t col)
 {
 	return exec == X_IN ? &m->in[col].silent : &m->out[col].silent;
 }
 
-void twin_silent_ask_again(struct wse_model *m, unsigned int exec, uint32_t col, uint64_t at)
+void twin_silent_ask_again(struct wse_machine *m, unsigned int exec, uint32_t col, uint64_t at)
 {
 	*silent(m, exec, col) = true;
 	twin_bus_of(m, col)->asked[exec] = at;
 	m->moved = true; /* a slow bus is no deadlock */
 }
 
-void twin_silent_end(struct wse_model *m, unsigned int exec)
+void twin_silent_end(struct wse_machine *m, unsigned int exec)
 {
 	uint32_t c;
 
@@ -31,7 +31,7 @@ void twin_silent_end(struct wse_model *m, unsigned int exec)
 	}
 }
 
-bool twin_silent_owed(struct wse_model *m, unsigned int exec)
+bool twin_silent_owed(struct wse_machine *m, unsigned int exec)
 {
 	bool any = false;
 	uint64_t word;
@@ -48,7 +48,7 @@ bool twin_silent_owed(struct wse_model *m, unsigned int exec)
 	return any;
 }
 
-bool twin_silent_groups(struct wse_model *m, unsigned int exec, struct twin_result *r)
+bool twin_silent_groups(struct wse_machine *m, unsigned int exec, struct twin_result *r)
 {
 	uint32_t g = m->cols / m->nbus, c, last = UINT32_MAX;
 

@@ -4,7 +4,7 @@
 
 #include "twin/twin.h"
 
-static struct twin_core *core_at(struct wse_model *m, const struct wse_sqe *s, uint32_t i)
+static struct twin_core *core_at(struct wse_machine *m, const struct wse_sqe *s, uint32_t i)
 {
 	return &m->core[(s->row0 + i / s->cols) * m->cols + s->col0 + i % s->cols];
 }
@@ -23,7 +23,7 @@ static uint16_t ncores(uint32_t n)
 }
 
 /* true: it ended at once (NOT_BOOTED) */
-bool twin_start_begin(struct wse_model *m, struct twin_job *j, struct twin_result *r)
+bool twin_start_begin(struct wse_machine *m, struct twin_job *j, struct twin_result *r)
 {
 	const struct wse_sqe *s = &j->sqe;
 	uint32_t n = (uint32_t)s->rows * s->cols, i, held = 0;
@@ -58,7 +58,7 @@ bool twin_start_begin(struct wse_model *m, struct twin_job *j, struct twin_resul
 }
 
 /* has any core's part in it ended since the last look? */
-static bool any_ended(struct wse_model *m)
+static bool any_ended(struct wse_machine *m)
 {
 	bool any = false;
 	uint32_t i;
@@ -72,7 +72,7 @@ static bool any_ended(struct wse_model *m)
 
 /* a fault outweighs a bad value, which outweighs a core that is not done; true: the start has ended
  */
-bool twin_start_poll(struct wse_model *m, struct twin_job *j, struct twin_result *r)
+bool twin_start_poll(struct wse_machine *m, struct twin_job *j, struct twin_result *r)
 {
 	const struct wse_sqe *s = &j->sqe;
 	uint32_t n = (uint32_t)s->rows * s->cols, i, nfault = 0, nbad = 0, nopen = 0;
@@ -115,7 +115,7 @@ bool twin_start_poll(struct wse_model *m, struct twin_job *j, struct twin_result
 }
 
 /* TIMEOUT or DEADLOCK: the lowest core that has not executed DONE */
-void twin_start_find_waiter(struct wse_model *m, struct twin_job *j, struct twin_result *r)
+void twin_start_find_waiter(struct wse_machine *m, struct twin_job *j, struct twin_result *r)
 {
 	const struct wse_sqe *s = &j->sqe;
 	uint32_t n = (uint32_t)s->rows * s->cols, open = 0, i, cause, color;
@@ -133,7 +133,7 @@ void twin_start_find_waiter(struct wse_model *m, struct twin_job *j, struct twin
 	r->f.ncores = ncores(open);
 }
 
-void twin_scrub(struct wse_model *m, const struct wse_sqe *s)
+void twin_scrub(struct wse_machine *m, const struct wse_sqe *s)
 {
 	uint32_t n = (uint32_t)s->rows * s->cols, i;
 

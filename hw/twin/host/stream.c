@@ -26,7 +26,7 @@ static bool selected(const uint8_t *mask, uint32_t k)
 }
 
 /* mask rows of a block, [b][(k + 7) / 8]; without MASKED all ones */
-static int load_masks(struct wse_model *m, struct twin_job *j, uint32_t col, uint32_t block,
+static int load_masks(struct wse_machine *m, struct twin_job *j, uint32_t col, uint32_t block,
 		      uint8_t *mask)
 {
 	const struct wse_sqe *s = &j->sqe;
@@ -76,7 +76,7 @@ const uint32_t *twin_in_words(struct twin_port_in *p)
 }
 
 /* bf16 row[nfeat][kcol] of a block: where they are, or in h; scratch: room for a row of binary32 */
-static int load_rows(struct wse_model *m, struct twin_job *j, uint32_t col, uint32_t block,
+static int load_rows(struct wse_machine *m, struct twin_job *j, uint32_t col, uint32_t block,
 		     const uint16_t **row, uint16_t *h, uint32_t *scratch)
 {
 	const struct wse_sqe *s = &j->sqe;
@@ -140,7 +140,7 @@ static uint32_t nonzero(uint32_t *w, const uint32_t *v, uint32_t words)
 #define PIECE 1024u /* words: what stays in the caches between a read and a look */
 
 /* RAW32 without a mask: the words at off that are not zero */
-static int load_nonzero(struct wse_model *m, struct twin_job *j, uint64_t off,
+static int load_nonzero(struct wse_machine *m, struct twin_job *j, uint64_t off,
 			struct twin_port_in *p, uint32_t *v)
 {
 	uint32_t left = j->sqe.kcol, n;
@@ -156,7 +156,7 @@ static int load_nonzero(struct wse_model *m, struct twin_job *j, uint64_t off,
 }
 
 /* RAW32: words of one feature */
-static int load_raw(struct wse_model *m, struct twin_job *j, uint32_t col, struct twin_port_in *p,
+static int load_raw(struct wse_machine *m, struct twin_job *j, uint32_t col, struct twin_port_in *p,
 		    uint32_t *v, uint8_t *mask)
 {
 	const struct wse_sqe *s = &j->sqe;
@@ -219,7 +219,7 @@ static uint32_t rest_of_run(struct twin_run *run, uint32_t n, uint32_t size)
 }
 
 /* LINEAR: the selected elements of a block lie as they are sent; v: room for them */
-static int load_linear(struct wse_model *m, struct twin_job *j, uint32_t col,
+static int load_linear(struct wse_machine *m, struct twin_job *j, uint32_t col,
 		       struct twin_port_in *p, uint32_t *v, uint8_t *mask)
 {
 	const struct wse_sqe *s = &j->sqe;
@@ -251,7 +251,8 @@ static int load_linear(struct wse_model *m, struct twin_job *j, uint32_t col,
 	return err;
 }
 
-static int load_block(struct wse_model *m, struct twin_job *j, uint32_t col, struct twin_port_in *p)
+static int load_block(struct wse_machine *m, struct twin_job *j, uint32_t col,
+		      struct twin_port_in *p)
 {
 	const struct wse_sqe *s = &j->sqe;
 	size_t n = (size_t)s->kcol * s->nfeat;
@@ -297,7 +298,7 @@ static size_t block_bytes(const struct wse_sqe *s)
 	return (2 * n + 1) * 4 + n * 2 + (s->kcol + 7u) / 8 * s->nfeat;
 }
 
-void twin_ports_reset(struct wse_model *m, unsigned int exec)
+void twin_ports_reset(struct wse_machine *m, unsigned int exec)
 {
 	uint32_t c;
 
@@ -327,7 +328,7 @@ static void open_bufs(struct twin_job *j)
 	j->failed = false;
 }
 
-void twin_in_begin(struct wse_model *m, struct twin_job *j)
+void twin_in_begin(struct wse_machine *m, struct twin_job *j)
 {
 	const struct wse_sqe *s = &j->sqe;
 	size_t bytes = block_bytes(s);
@@ -354,7 +355,7 @@ void twin_in_begin(struct wse_model *m, struct twin_job *j)
 }
 
 /* the port's block is through: the next one, or the end */
-static void next_block(struct wse_model *m, struct twin_job *j, uint32_t c)
+static void next_block(struct wse_machine *m, struct twin_job *j, uint32_t c)
 {
 	struct twin_port_in *p = &m->in[j->sqe.col0 + c];
 	int err = 0;
@@ -382,7 +383,7 @@ static void next_block(struct wse_model *m, struct twin_job *j, uint32_t c)
 }
 
 /* as many wavelets of a column as its north port takes, one by one */
-bool twin_in_inject(struct wse_model *m, unsigned int col)
+bool twin_in_inject(struct wse_machine *m, unsigned int col)
 {
 	struct twin_port_in *p = &m->in[col];
 	struct twin_core *c = &m->core[col];
@@ -422,7 +423,7 @@ static bool failed(struct twin_job *j, struct twin_result *r, bool *done)
 	return true;
 }
 
-bool twin_in_run(struct wse_model *m, struct twin_job *j, struct twin_result *r, bool *done)
+bool twin_in_run(struct wse_machine *m, struct twin_job *j, struct twin_result *r, bool *done)
 {
 	bool busy = false, any = false;
 	uint32_t c;
@@ -445,7 +446,8 @@ bool twin_in_run(struct wse_model *m, struct twin_job *j, struct twin_result *r,
 /* ---- stream-out ---- */
 
 /* which elements of the block arrive, and in which order */
-static int open_block(struct wse_model *m, struct twin_job *j, uint32_t c, struct twin_port_out *p)
+static int open_block(struct wse_machine *m, struct twin_job *j, uint32_t c,
+		      struct twin_port_out *p)
 {
 	bool linear = j->sqe.flags & WSE_SQF_LINEAR;
 	struct shape sh = shape_of(&j->sqe);
@@ -484,7 +486,8 @@ static uint32_t next_of(const struct twin_port_out *p, const uint8_t *mask, uint
 }
 
 /* writes the block's elements, run by run of selected ones */
-static int close_block(struct wse_model *m, struct twin_job *j, uint32_t c, struct twin_port_out *p)
+static int close_block(struct wse_machine *m, struct twin_job *j, uint32_t c,
+		       struct twin_port_out *p)
 {
 	struct shape sh = shape_of(&j->sqe);
 	uint32_t bytes = (sh.k + 7) / 8, k, f, from;
@@ -516,7 +519,7 @@ static int close_block(struct wse_model *m, struct twin_job *j, uint32_t c, stru
 }
 
 /* closes full blocks and opens the next until one wants wavelets */
-static void turn_blocks(struct wse_model *m, struct twin_job *j, uint32_t c)
+static void turn_blocks(struct wse_machine *m, struct twin_job *j, uint32_t c)
 {
 	struct twin_port_out *p = &m->out[j->sqe.col0 + c];
 	int err = 0;
@@ -546,7 +549,7 @@ static void turn_blocks(struct wse_model *m, struct twin_job *j, uint32_t c)
 	}
 }
 
-void twin_out_begin(struct wse_model *m, struct twin_job *j)
+void twin_out_begin(struct wse_machine *m, struct twin_job *j)
 {
 	const struct wse_sqe *s = &j->sqe;
 	struct shape sh = shape_of(s);
@@ -606,7 +609,7 @@ static uint32_t take4(struct twin_port_out *p, const uint32_t *w, uint32_t n)
 	return i;
 }
 
-void twin_out_take(struct wse_model *m, unsigned int col, const uint32_t *w, uint32_t n)
+void twin_out_take(struct wse_machine *m, unsigned int col, const uint32_t *w, uint32_t n)
 {
 	struct twin_port_out *p = &m->out[col];
 	uint32_t i = 0;
@@ -626,7 +629,7 @@ void twin_out_take(struct wse_model *m, unsigned int col, const uint32_t *w, uin
 	}
 }
 
-bool twin_out_run(struct wse_model *m, struct twin_job *j, struct twin_result *r, bool *done)
+bool twin_out_run(struct wse_machine *m, struct twin_job *j, struct twin_result *r, bool *done)
 {
 	bool busy = false, any = false, ctrl;
 	uint32_t c, n, w;
@@ -665,7 +668,7 @@ bool twin_out_run(struct wse_model *m, struct twin_job *j, struct twin_result *r
 }
 
 /* TIMEOUT or DEADLOCK: the lowest column whose port waits */
-void twin_stream_find_waiter(struct wse_model *m, unsigned int exec, struct twin_result *r)
+void twin_stream_find_waiter(struct wse_machine *m, unsigned int exec, struct twin_result *r)
 {
 	const struct wse_sqe *s = &m->job[exec].sqe;
 	uint32_t c;

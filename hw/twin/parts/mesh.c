@@ -14,11 +14,11 @@
 
 /* how many parts: small tiles are one, and so is a tile that is searched for races, as they are
  * reported in order */
-static uint32_t parts(const struct wse_model *m)
+static uint32_t parts(const struct wse_machine *m)
 {
 	uint32_t n = m->ncores < TILE_MIN ? 1 : m->ncores / CORES_MIN;
 
-	if (m->cfg.flags & WSE_MODEL_CHECK_RACES)
+	if (m->cfg.flags & WSE_MACHINE_CHECK_RACES)
 		return 1;
 	if (m->cfg.flags & TWIN_MODEL_PARTS)
 		n = m->ncores;
@@ -28,14 +28,14 @@ static uint32_t parts(const struct wse_model *m)
 }
 
 /* the first core of a part: of a row, when there are rows for all */
-static uint32_t first_of(const struct wse_model *m, uint32_t i)
+static uint32_t first_of(const struct wse_machine *m, uint32_t i)
 {
 	if (m->rows >= m->nmesh)
 		return (uint32_t)((uint64_t)m->rows * i / m->nmesh) * m->cols;
 	return (uint32_t)((uint64_t)m->ncores * i / m->nmesh);
 }
 
-static int create(struct wse_model *m, struct twin_mesh *p)
+static int create(struct wse_machine *m, struct twin_mesh *p)
 {
 	uint32_t n, i;
 
@@ -50,7 +50,7 @@ static int create(struct wse_model *m, struct twin_mesh *p)
 	p->races = m->races;
 	p->fast = m->fast;
 	p->equantum = TWIN_EQUANTUM;
-	if (m->cfg.flags & WSE_MODEL_SHUFFLE)
+	if (m->cfg.flags & WSE_MACHINE_SHUFFLE)
 		p->shuffle = m->cfg.seed << 1 | 1 | (uint64_t)p->index << 48;
 	p->run[0] = calloc(n, sizeof(uint32_t));
 	p->run[1] = calloc(n, sizeof(uint32_t));
@@ -65,7 +65,7 @@ static int create(struct wse_model *m, struct twin_mesh *p)
 	return 0;
 }
 
-int twin_mesh_create(struct wse_model *m)
+int twin_mesh_create(struct wse_machine *m)
 {
 	uint32_t i;
 
@@ -80,7 +80,7 @@ int twin_mesh_create(struct wse_model *m)
 	return 0;
 }
 
-void twin_mesh_destroy(struct wse_model *m)
+void twin_mesh_destroy(struct wse_machine *m)
 {
 	uint32_t i;
 
@@ -98,7 +98,7 @@ void twin_mesh_destroy(struct wse_model *m)
 }
 
 /* before a round */
-void twin_mesh_begin(struct wse_model *m)
+void twin_mesh_begin(struct wse_machine *m)
 {
 	uint32_t i;
 
@@ -108,7 +108,7 @@ void twin_mesh_begin(struct wse_model *m)
 	}
 }
 
-bool twin_mesh_gather(struct wse_model *m)
+bool twin_mesh_gather(struct wse_machine *m)
 {
 	bool left = false;
 	uint32_t i;

@@ -88,7 +88,7 @@ static void turn(struct twin_pace *p)
 	begin(p, SETTLE);
 }
 
-uint32_t twin_pace(struct wse_model *m, uint32_t threads)
+uint32_t twin_pace(struct wse_machine *m, uint32_t threads)
 {
 	struct twin_pace *p = m->pace;
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct wse_model;
+struct wse_machine;
 
 /* the timed turns of one kind */
 struct twin_paced {
@@ -24,6 +24,6 @@ struct twin_pace {
 };
 
 /* of at most that many, before each round */
-uint32_t twin_pace(struct wse_model *m, uint32_t threads);
+uint32_t twin_pace(struct wse_machine *m, uint32_t threads);
 
 #endif /* TWIN_PARTS_PACE_H */

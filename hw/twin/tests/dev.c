@@ -73,12 +73,12 @@ int dev_open_flags(struct dev *d, const char *model, uint32_t rows, uint32_t col
 int dev_open_seed(struct dev *d, const char *model, uint32_t rows, uint32_t cols, uint32_t flags,
 		  uint64_t seed)
 {
-	return dev_open_cfg(
-		d, model,
-		&(struct wse_model_cfg){.rows = rows, .cols = cols, .flags = flags, .seed = seed});
+	return dev_open_cfg(d, model,
+			    &(struct wse_machine_cfg){
+				    .rows = rows, .cols = cols, .flags = flags, .seed = seed});
 }
 
-int dev_open_cfg(struct dev *d, const char *model, const struct wse_model_cfg *cfg)
+int dev_open_cfg(struct dev *d, const char *model, const struct wse_machine_cfg *cfg)
 {
 	static const struct wse_host_ops ops = {dma_read, dma_write, irq, dma_at};
 	unsigned int i;
@@ -87,7 +87,7 @@ int dev_open_cfg(struct dev *d, const char *model, const struct wse_model_cfg *c
 	memset(d, 0, sizeof(*d));
 	d->rows = cfg->rows;
 	d->cols = cfg->cols;
-	d->ops = wse_model_find(model);
+	d->ops = wse_machine_find(model);
 	/* not malloc()'s: a sanitizer writes 8 MiB of its own for each of these, three times */
 	d->mem = mmap(NULL, DEV_MEM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (d->mem == MAP_FAILED)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A device under test: a model, 64 MiB of host memory, the admin queue and one or more I/O queues,
- * driven as a driver would. Works with any model of hw/model.h.
+ * driven as a driver would. Works with any model of hw/model/machine.h.
  */
 #ifndef WSE_TEST_DEV_H
 #define WSE_TEST_DEV_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model.h"
+#include "machine.h"
 #include "wse_regs.h"
 
 #define DEV_MEM	   (64u << 20)
@@ -25,8 +25,8 @@ struct dev_queue {
 };
 
 struct dev {
-	const struct wse_model_ops *ops;
-	struct wse_model *m;
+	const struct wse_machine_ops *ops;
+	struct wse_machine *m;
 	uint8_t *mem;
 	struct dev_queue q[WSE_MAX_QUEUES];
 	unsigned int irqs[32];
@@ -36,8 +36,8 @@ struct dev {
 	uint16_t cid;
 };
 
-/* EN, RDY, no I/O queue yet; flags: WSE_MODEL_* */
-int dev_open_cfg(struct dev *d, const char *model, const struct wse_model_cfg *cfg);
+/* EN, RDY, no I/O queue yet; flags: WSE_MACHINE_* */
+int dev_open_cfg(struct dev *d, const char *model, const struct wse_machine_cfg *cfg);
 int dev_open_seed(struct dev *d, const char *model, uint32_t rows, uint32_t cols, uint32_t flags,
 		  uint64_t seed);
 int dev_open_flags(struct dev *d, const char *model, uint32_t rows, uint32_t cols, uint32_t flags);

@@ -49,7 +49,7 @@ static double seconds(void)
 
 int run_open(struct run *r, const struct shape *s, uint32_t flags, uint32_t threads)
 {
-	struct wse_model_cfg cfg = {
+	struct wse_machine_cfg cfg = {
 		.rows = s->rows,
 		.cols = s->cols,
 		.flags = flags,

@@ -49,7 +49,7 @@ static inline bool pair_compare(struct pair *p, uint32_t n, void (*make)(struct 
 	struct twin_ways none = {0};
 	uint32_t bad = 0, first = 0, i;
 
-	if (!ok(rig_open(&p->fast, 0) && rig_open(&p->exact, WSE_MODEL_EXACT), "two cores"))
+	if (!ok(rig_open(&p->fast, 0) && rig_open(&p->exact, WSE_MACHINE_EXACT), "two cores"))
 		return false;
 	for (i = 0; i < n; i++) {
 		make(&p->fast);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "dev.h"
-#include "model.h"
+#include "machine.h"
 #include "twin/func.h"
 #include "lockstep/lockstep_asm.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A single core as the thing under test: no queues, just the debugger's side of hw/model.h. */
+/* A single core under test: no queues, only the debugger's side of hw/model/machine.h. */
 #ifndef WSE_TEST_RIG_H
 #define WSE_TEST_RIG_H
 
@@ -8,8 +8,8 @@
 #include "prog.h"
 
 struct rig {
-	const struct wse_model_ops *ops;
-	struct wse_model *m;
+	const struct wse_machine_ops *ops;
+	struct wse_machine *m;
 	uint8_t image[WSE_SRAM_BYTES], want[WSE_SRAM_BYTES], got[WSE_SRAM_BYTES];
 	uint32_t acc[128], want_acc[128];
 };
@@ -34,9 +34,9 @@ static inline void no_irq(void *h, unsigned int v)
 static inline bool rig_open(struct rig *r, uint32_t flags)
 {
 	static const struct wse_host_ops ops = {no_dma, no_dma_w, no_irq, NULL};
-	struct wse_model_cfg cfg = {.rows = 1, .cols = 1, .flags = flags};
+	struct wse_machine_cfg cfg = {.rows = 1, .cols = 1, .flags = flags};
 
-	r->ops = wse_model_find("func");
+	r->ops = wse_machine_find("func");
 	return !r->ops->create(&cfg, &ops, NULL, &r->m);
 }
 

@@ -31,7 +31,7 @@ static void test_races(void)
 	const char *text;
 	struct dev d;
 
-	if (!ok(!dev_open_flags(&d, "func", 1, 2, WSE_MODEL_CHECK_RACES),
+	if (!ok(!dev_open_flags(&d, "func", 1, 2, WSE_MACHINE_CHECK_RACES),
 		"a device that looks for races"))
 		return;
 	program_all(&d, emit_race);
@@ -200,11 +200,11 @@ int main(void)
 {
 	test_races();
 	test_no_route();
-	test_same_end(WSE_MODEL_EXACT, "wavelet by wavelet");
+	test_same_end(WSE_MACHINE_EXACT, "wavelet by wavelet");
 	went(&fast, runs, 100);
 	went(&fast, kept, 10);
 	went(&fast, resumed, 100);
 	went_none(&other);
-	test_same_end(WSE_MODEL_SHUFFLE, "in another order of events");
+	test_same_end(WSE_MACHINE_SHUFFLE, "in another order of events");
 	return tap_end();
 }

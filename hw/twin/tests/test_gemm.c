@@ -135,9 +135,9 @@ static void test(const struct shape *s, uint32_t flags, const char *how)
 		explain(&r, &e);
 	check_wgrad(&r);
 	races = twin_race_count(r.d.m, &text);
-	if (flags & WSE_MODEL_CHECK_RACES)
+	if (flags & WSE_MACHINE_CHECK_RACES)
 		ok(!races, "no races %s", text);
-	ways_add(flags & WSE_MODEL_EXACT ? &none : &ways, r.d.m);
+	ways_add(flags & WSE_MACHINE_EXACT ? &none : &ways, r.d.m);
 	run_close(&r);
 }
 
@@ -217,16 +217,16 @@ int main(int argc, char **argv)
 	} else {
 		for (i = 0; i < sizeof(shape) / sizeof(*shape); i++)
 			test(&shape[i], 0, "runs");
-		test(&shape[2], WSE_MODEL_EXACT, "one by one");
-		test(&shape[3], WSE_MODEL_EXACT, "one by one");
+		test(&shape[2], WSE_MACHINE_EXACT, "one by one");
+		test(&shape[3], WSE_MACHINE_EXACT, "one by one");
 		test_ways();
-		test(&shape[3], WSE_MODEL_CHECK_RACES, "looking for races");
+		test(&shape[3], WSE_MACHINE_CHECK_RACES, "looking for races");
 		if (argc == 1 && twin_has_ways()) {
 			without(argv[0], "-AVX512F");
 			without(argv[0], "-AVX512F,-AVX2");
 		}
-		test(&shape[2], WSE_MODEL_SHUFFLE, "in another order");
-		test(&shape[3], WSE_MODEL_SHUFFLE | WSE_MODEL_CHECK_RACES, "in another order");
+		test(&shape[2], WSE_MACHINE_SHUFFLE, "in another order");
+		test(&shape[3], WSE_MACHINE_SHUFFLE | WSE_MACHINE_CHECK_RACES, "in another order");
 	}
 	twin_fp_leave(csr);
 	return tap_end();

@@ -105,7 +105,7 @@ int main(void)
 	struct twin_ways ways = {0}, none = {0};
 
 	ok(run(0, fast, &ways), "%u blocks to a core that comes late", BLOCKS);
-	ok(run(WSE_MODEL_EXACT, exact, &none), "the same, wavelet by wavelet");
+	ok(run(WSE_MACHINE_EXACT, exact, &none), "the same, wavelet by wavelet");
 	ok(fast[0][0] && !memcmp(fast, exact, sizeof(fast)), "the same sums");
 	went_none(&none);
 	ways.runs += ways.axpys;

@@ -97,7 +97,7 @@ static bool layer(const struct shape *s, uint32_t flags, uint32_t threads, struc
 	good = !run_open(&r, s, flags, threads) && forward(&r, &e) >= 0 && wgrad(&r, &e) >= 0;
 	out->status = e.status;
 	look(&r.d, LAYER_G, r.n * s->cols * s->k * 4, out);
-	ways_add(threads == 1 ? &alone : flags & WSE_MODEL_EXACT ? &exact : &beside, r.d.m);
+	ways_add(threads == 1 ? &alone : flags & WSE_MACHINE_EXACT ? &exact : &beside, r.d.m);
 	run_close(&r);
 	return good;
 }
@@ -208,11 +208,11 @@ static void emit_path(struct code *c, uint32_t core)
 
 static void run_path(uint32_t flags, uint32_t threads, struct result *r)
 {
-	struct wse_model_cfg cfg = {.rows = path.size.rows,
-				    .cols = path.size.cols,
-				    .flags = flags,
-				    .seed = path.seed,
-				    .threads = threads};
+	struct wse_machine_cfg cfg = {.rows = path.size.rows,
+				      .cols = path.size.cols,
+				      .flags = flags,
+				      .seed = path.seed,
+				      .threads = threads};
 	const struct wse_fault *f;
 	struct wse_cqe e = {0};
 	struct wse_sqe s;
@@ -303,7 +303,7 @@ static void emit_tree(struct code *c, uint32_t core)
 
 static bool run_tree(uint32_t flags, uint32_t threads, struct result *r)
 {
-	struct wse_model_cfg cfg = {
+	struct wse_machine_cfg cfg = {
 		.rows = path.size.rows, .cols = path.size.cols, .flags = flags, .threads = threads};
 	struct wse_sqe in = {
 		.opcode = WSE_OP_STREAM_IN,
@@ -402,9 +402,9 @@ int main(void)
 	for (i = 0; i < sizeof(shape) / sizeof(*shape); i++)
 		test_layer(&shape[i], TWIN_MODEL_PARTS, "in parts");
 	test_layer(&large, 0, "cut as it is");
-	test_layer(&shape[0], TWIN_MODEL_PARTS | WSE_MODEL_SHUFFLE, "in another order");
-	test_layer(&shape[1], TWIN_MODEL_PARTS | WSE_MODEL_SHUFFLE, "in another order");
-	test_layer(&shape[1], TWIN_MODEL_PARTS | WSE_MODEL_EXACT, "one by one");
+	test_layer(&shape[0], TWIN_MODEL_PARTS | WSE_MACHINE_SHUFFLE, "in another order");
+	test_layer(&shape[1], TWIN_MODEL_PARTS | WSE_MACHINE_SHUFFLE, "in another order");
+	test_layer(&shape[1], TWIN_MODEL_PARTS | WSE_MACHINE_EXACT, "one by one");
 	went(&beside, threaded, 100);
 	went(&beside, handed, 100);
 	went(&beside, kept, 10);
@@ -417,8 +417,8 @@ int main(void)
 		test_tree(&sizes[i], true);
 		test_tree(&sizes[i], false);
 	}
-	test_paths(&sizes[2], WSE_MODEL_SHUFFLE, PATHS, " in another order");
-	test_paths(&sizes[3], WSE_MODEL_EXACT, PATHS, " one by one");
+	test_paths(&sizes[2], WSE_MACHINE_SHUFFLE, PATHS, " in another order");
+	test_paths(&sizes[3], WSE_MACHINE_EXACT, PATHS, " one by one");
 	test_counts();
 	twin_fp_leave(csr);
 	return tap_end();

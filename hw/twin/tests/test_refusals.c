@@ -182,7 +182,7 @@ int main(void)
 {
 	static struct rig fast, exact;
 
-	if (!ok(rig_open(&fast, 0) && rig_open(&exact, WSE_MODEL_EXACT), "two twins"))
+	if (!ok(rig_open(&fast, 0) && rig_open(&exact, WSE_MACHINE_EXACT), "two twins"))
 		return tap_end();
 	test_refusals(&fast);
 	test_stream_faults(&fast);

@@ -3,7 +3,7 @@
  * The rule of two colors (hw/doc/fabric.md, "Routes that change at run time"): in each round every
  * row of a column sends a block southward, north to south, over a color whose route changes at its
  * turn. With two colors the results are the same whatever the order of events, on RTL and twin;
- * with one, WSE_MODEL_SHUFFLE and the race checker see what is wrong.
+ * with one, WSE_MACHINE_SHUFFLE and the race checker see what is wrong.
  */
 #include <string.h>
 
@@ -140,7 +140,7 @@ static unsigned int run(uint32_t colors, uint32_t flags, uint64_t seed, uint64_t
 	for (row = 0; row < ROWS; row++)
 		d.ops->peek(d.m, row * ROWS, WSE_SRAM_BASE + OUT_AT, got[row], sizeof(got[row]));
 	ways_add(&ways, d.m);
-	*races = flags & WSE_MODEL_CHECK_RACES ? twin_race_count(d.m, NULL) : 0;
+	*races = flags & WSE_MACHINE_CHECK_RACES ? twin_race_count(d.m, NULL) : 0;
 	dev_close(&d);
 	return status;
 }
@@ -160,7 +160,7 @@ static void test_shuffle(uint32_t colors)
 	bool same;
 
 	for (i = 0; i < SEEDS; i++) {
-		same = run(colors, WSE_MODEL_SHUFFLE | WSE_MODEL_CHECK_RACES, i, &races) ==
+		same = run(colors, WSE_MACHINE_SHUFFLE | WSE_MACHINE_CHECK_RACES, i, &races) ==
 			       WSE_ST_OK &&
 		       right();
 		good += same;
@@ -195,7 +195,7 @@ int main(void)
 	went(&ways, f32_rows, 6);
 #ifndef TEST_RTL
 	memset(&ways, 0, sizeof(ways));
-	ok(run(2, WSE_MODEL_EXACT, 0, &races) == WSE_ST_OK && right(), "wavelet by wavelet");
+	ok(run(2, WSE_MACHINE_EXACT, 0, &races) == WSE_ST_OK && right(), "wavelet by wavelet");
 	went_none(&ways);
 	test_shuffle(2);
 	test_shuffle(1);

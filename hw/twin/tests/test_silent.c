@@ -32,7 +32,7 @@ static const struct wse_sqe stream = {
 
 static void open_through(struct dev *d)
 {
-	const struct wse_model_cfg cfg = {.rows = 2, .cols = 3, .group = 1};
+	const struct wse_machine_cfg cfg = {.rows = 2, .cols = 3, .group = 1};
 	uint8_t image[WSE_SRAM_BYTES];
 	struct code c = {image, ENTRY};
 	struct wse_cqe e;

@@ -512,7 +512,7 @@ int main(void)
 	static struct twin_ways ways, none;
 	static struct rig fast, exact;
 
-	if (!ok(rig_open(&fast, 0) && rig_open(&exact, WSE_MODEL_EXACT), "two twins"))
+	if (!ok(rig_open(&fast, 0) && rig_open(&exact, WSE_MACHINE_EXACT), "two twins"))
 		return tap_end();
 	test_random(&fast, "runs", 400);
 	test_random(&exact, "one by one", 400);

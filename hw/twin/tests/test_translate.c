@@ -209,7 +209,7 @@ int main(void)
 	static struct twin_ways fast, none;
 	static struct rig a, b;
 
-	if (!ok(rig_open(&a, 0) && rig_open(&b, WSE_MODEL_EXACT), "two cores"))
+	if (!ok(rig_open(&a, 0) && rig_open(&b, WSE_MACHINE_EXACT), "two cores"))
 		return tap_end();
 	if (!can_translate()) {
 		ok(true, "translation # SKIP no memory may be executed here");

@@ -23,7 +23,7 @@ static inline bool can_translate(void)
 }
 
 /* those that a model has gone so far come to the sum */
-static inline void ways_add(struct twin_ways *sum, const struct wse_model *m)
+static inline void ways_add(struct twin_ways *sum, const struct wse_machine *m)
 {
 #ifndef TEST_RTL
 	struct twin_ways w;

@@ -38,7 +38,7 @@ static void irq(void *host, unsigned int vector)
 	if (sim->debugger)
 		debugger_brk(sim->debugger);
 	else
-		sim->ops->brk(sim->model);
+		sim->ops->brk(sim->machine);
 }
 
 static const struct wse_host_ops host_ops = {
@@ -93,31 +93,32 @@ static int identify(struct sim *sim, uint32_t *depth)
 
 static int create_model(struct sim *sim, const struct wse_uri *uri)
 {
-	struct wse_model_cfg cfg = {
+	struct wse_machine_cfg cfg = {
 		.rows = uri->rows,
 		.cols = uri->cols,
 		.seed = uri->seed,
 		.threads = uri->threads,
 		.dma_latency = uri->latency,
 		.group = uri->group,
-		.flags = (uri->hostfp ? WSE_MODEL_HOSTFP : 0) |
-			 (uri->races ? WSE_MODEL_CHECK_RACES : 0) |
-			 (uri->shuffle ? WSE_MODEL_SHUFFLE : 0) |
-			 (uri->exact ? WSE_MODEL_EXACT : 0) | (uri->waves ? WSE_MODEL_WAVES : 0),
+		.flags = (uri->hostfp ? WSE_MACHINE_HOSTFP : 0) |
+			 (uri->races ? WSE_MACHINE_CHECK_RACES : 0) |
+			 (uri->shuffle ? WSE_MACHINE_SHUFFLE : 0) |
+			 (uri->exact ? WSE_MACHINE_EXACT : 0) |
+			 (uri->waves ? WSE_MACHINE_WAVES : 0),
 	};
 	char buses[48] = "one bus";
 	int ret;
 
 	if (uri->group)
 		snprintf(buses, sizeof(buses), "a bus for each %u columns", uri->group);
-	sim->ops = wse_model_find(uri->model);
-	if (!sim->ops || sim->ops->api != WSE_MODEL_API) {
+	sim->ops = wse_machine_find(uri->model);
+	if (!sim->ops || sim->ops->api != WSE_MACHINE_API) {
 		return wse_fail(-ENOTSUP, "the model \"%s\" is not linked into this program: %s",
 				uri->model,
 				!strcmp(uri->model, "rtl") ? "use one that is, or sim:func"
 							   : "there are func and rtl");
 	}
-	ret = sim->ops->create(&cfg, &host_ops, sim, &sim->model);
+	ret = sim->ops->create(&cfg, &host_ops, sim, &sim->machine);
 	if (ret == -ENOTSUP && !strcmp(uri->model, "rtl") && !uri->hostfp)
 		wse_fail(ret,
 			 "the model rtl was not built for %u x %u cores with %s%s: `make tile%s "
@@ -157,7 +158,7 @@ static void sim_close(struct wse_device *dev)
 
 	sim_thread_stop(sim);
 	debugger_destroy(sim->debugger);
-	sim->ops->destroy(sim->model);
+	sim->ops->destroy(sim->machine);
 	free_memory(sim);
 }
 
@@ -213,7 +214,7 @@ int wse_sim_open(const char *text, const struct wse_uri *uri, struct wse_device 
 	*dev = &sim->base;
 	return 0;
 destroy:
-	sim->ops->destroy(sim->model);
+	sim->ops->destroy(sim->machine);
 free:
 	free_memory(sim);
 	return ret;

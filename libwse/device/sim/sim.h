@@ -21,7 +21,7 @@
 
 #include "device/device.h"
 #include "gdb/debugger.h"
-#include "model.h"
+#include "machine.h"
 #include "wave.h"
 #include "wse_cmd.h"
 #include "wse_ring.h"
@@ -199,8 +199,8 @@ struct sim_request {
 
 struct sim {
 	struct wse_device base;
-	const struct wse_model_ops *ops;
-	struct wse_model *model; /* the thread's */
+	const struct wse_machine_ops *ops;
+	struct wse_machine *machine; /* the thread's */
 	struct sim_bus bus;
 	struct wse_geom geom;
 	uint32_t pages; /* page lists with pages of this shift; 0: direct */

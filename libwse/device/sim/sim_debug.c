@@ -16,7 +16,7 @@ static int peek(struct sim *sim, void *arg)
 {
 	const struct peek *p = arg;
 
-	return sim->ops->peek(sim->model, p->core, p->addr, p->buf, p->len);
+	return sim->ops->peek(sim->machine, p->core, p->addr, p->buf, p->len);
 }
 
 int sim_peek(struct wse_device *dev, uint32_t core, uint32_t addr, void *buf, size_t len)
@@ -52,7 +52,7 @@ static int listen_for_gdb(struct sim *sim, void *arg)
 {
 	const struct debugger_cfg cfg = {
 		.gdb.ops = sim->ops,
-		.gdb.model = sim->model,
+		.gdb.machine = sim->machine,
 		.gdb.rows = sim->geom.rows,
 		.gdb.cols = sim->geom.cols,
 		.where = arg,

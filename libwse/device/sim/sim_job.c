@@ -334,7 +334,7 @@ static void job_finish(struct sim *sim, struct sim_job *job, struct sim_job_list
  */
 static void who_moves(const struct sim *sim, const struct drm_wse_fault *f, char *text, size_t size)
 {
-	const struct wse_wafer wafer = {sim->ops, sim->model, sim->geom.rows, sim->geom.cols};
+	const struct wse_wafer wafer = {sim->ops, sim->machine, sim->geom.rows, sim->geom.cols};
 	struct wse_waits w = {0};
 
 	if (f->cause >= WSE_CAUSE_WAIT_TASK && f->cause <= WSE_CAUSE_WAIT_M1 &&
@@ -357,7 +357,7 @@ static void where(struct sim *sim, struct wse_context *ctx, const struct drm_wse
 	*text = 0;
 	if (!sim->ops->get_state || !sim->ops->peek || f->cmd_op != WSE_OP_START ||
 	    f->row >= sim->geom.rows || f->col >= sim->geom.cols ||
-	    sim->ops->get_state(sim->model, core, &st))
+	    sim->ops->get_state(sim->machine, core, &st))
 		return;
 	at = (f->pc ? f->pc : st.pc) - WSE_SRAM_BASE;
 	if (at >= sim->geom.sram_bytes)
@@ -365,7 +365,7 @@ static void where(struct sim *sim, struct wse_context *ctx, const struct drm_wse
 	at = at < sizeof(near) / 2 ? 0 : (at & ~3u) - sizeof(near) / 2;
 	if (at > sim->geom.sram_bytes - sizeof(near))
 		at = sim->geom.sram_bytes - sizeof(near);
-	if (sim->ops->peek(sim->model, core, WSE_SRAM_BASE + at, near, sizeof(near)))
+	if (sim->ops->peek(sim->machine, core, WSE_SRAM_BASE + at, near, sizeof(near)))
 		return;
 	wse_context_place(ctx, f->pc ? f->pc : st.pc, at, near, sizeof(near), place);
 	if (*place)

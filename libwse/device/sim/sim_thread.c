@@ -33,13 +33,13 @@
 
 uint32_t sim_read(struct sim *sim, uint32_t offset)
 {
-	return sim->ops->mmio_read(sim->model, offset);
+	return sim->ops->mmio_read(sim->machine, offset);
 }
 
 void sim_write(struct sim *sim, uint32_t offset, uint32_t value)
 {
 	sim->idle = false;
-	sim->ops->mmio_write(sim->model, offset, value);
+	sim->ops->mmio_write(sim->machine, offset, value);
 }
 
 static int64_t now_ns(void)
@@ -154,7 +154,7 @@ static enum wse_stop advance(struct sim *sim, uint64_t most, uint64_t *cycles)
 		most = sim->chunk;
 	sim_bus_enter(&sim->bus);
 	stop = debugged ? debugger_advance(sim->debugger, most, &ran)
-			: sim->ops->advance(sim->model, most, &ran);
+			: sim->ops->advance(sim->machine, most, &ran);
 	sim_bus_leave(&sim->bus);
 	ns = now_ns() - begin;
 	/* the lead starts anew after every rest, and a slow model never catches up in a burst */

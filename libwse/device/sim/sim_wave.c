@@ -11,14 +11,14 @@ static int begin(struct sim *sim, void *arg)
 {
 	const struct wse_wave *wave = arg;
 
-	return sim->ops->wave_begin(sim->model, wave);
+	return sim->ops->wave_begin(sim->machine, wave);
 }
 
 static int end(struct sim *sim, void *arg)
 {
 	uint64_t *ran = arg;
 
-	return sim->ops->wave_end(sim->model, ran);
+	return sim->ops->wave_end(sim->machine, ran);
 }
 
 int sim_wave(struct wse_device *dev, const struct wse_wave_window *w)
@@ -74,11 +74,11 @@ static int look(struct sim *sim, void *arg)
 	if (!sim->ops->events)
 		return -ENOTSUP;
 	if (!seen) {
-		sim->watched = sim->ops->cycles(sim->model);
+		sim->watched = sim->ops->cycles(sim->machine);
 		sim->watch = (struct wse_watch){.moved = sim->watched};
-		return sim->ops->events(sim->model, ~0u, kinds, see, sim);
+		return sim->ops->events(sim->machine, ~0u, kinds, see, sim);
 	}
-	sim->ops->events(sim->model, ~0u, 0, NULL, NULL);
+	sim->ops->events(sim->machine, ~0u, 0, NULL, NULL);
 	seen->moved = sim->watch.moved - sim->watched;
 	seen->failed = sim->watch.failed ? sim->watch.failed - sim->watched : 0;
 	return 0;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "mock-model.h"
-#include "model.h"
+#include "machine.h"
 #include "wse_regs.h"
 
 #define NQ    4u
@@ -18,7 +18,7 @@ struct queue {
 	uint32_t size, head, tail, chead, ctail, phase, done;
 };
 
-struct wse_model {
+struct wse_machine {
 	const struct wse_host_ops *ops;
 	void *host;
 	uint32_t rows, cols, abi;
@@ -49,7 +49,7 @@ void mock_abi(uint32_t abi)
 	atomic_store(&next_abi, abi);
 }
 
-static void reset(struct wse_model *m)
+static void reset(struct wse_machine *m)
 {
 	memset(m->reg, 0, sizeof(m->reg));
 	memset(m->q, 0, sizeof(m->q));
@@ -59,10 +59,10 @@ static void reset(struct wse_model *m)
 		atomic_store(&how, MOCK_GOOD);
 }
 
-static int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *ops, void *host,
-		  struct wse_model **out)
+static int create(const struct wse_machine_cfg *cfg, const struct wse_host_ops *ops, void *host,
+		  struct wse_machine **out)
 {
-	struct wse_model *m;
+	struct wse_machine *m;
 
 	if (cfg->rows > 8 || cfg->cols > 8)
 		return -ENOTSUP;
@@ -77,13 +77,13 @@ static int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *op
 	return 0;
 }
 
-static void destroy(struct wse_model *m)
+static void destroy(struct wse_machine *m)
 {
 	free(m->sram);
 	free(m);
 }
 
-static uint32_t mmio_read(struct wse_model *m, uint32_t offset)
+static uint32_t mmio_read(struct wse_machine *m, uint32_t offset)
 {
 	switch (offset) {
 	case WSE_REG_MAGIC:
@@ -113,7 +113,7 @@ static void open_queue(struct queue *q, uint64_t sq, uint64_t cq, uint32_t size)
 	*q = (struct queue){.on = true, .sq = sq, .cq = cq, .size = size, .phase = 1};
 }
 
-static void mmio_write(struct wse_model *m, uint32_t offset, uint32_t value)
+static void mmio_write(struct wse_machine *m, uint32_t offset, uint32_t value)
 {
 	uint32_t *r = m->reg;
 
@@ -137,7 +137,7 @@ static void mmio_write(struct wse_model *m, uint32_t offset, uint32_t value)
 }
 
 /* Bus address of byte off of a buffer; 0 on a DMA error. */
-static uint64_t bus(struct wse_model *m, const struct wse_sqe *s, uint64_t off)
+static uint64_t bus(struct wse_machine *m, const struct wse_sqe *s, uint64_t off)
 {
 	uint64_t page, entry;
 
@@ -149,7 +149,7 @@ static uint64_t bus(struct wse_model *m, const struct wse_sqe *s, uint64_t off)
 	return entry + (off & ((1ull << s->pshift) - 1));
 }
 
-static unsigned int copy(struct wse_model *m, const struct wse_sqe *s, uint64_t *bad)
+static unsigned int copy(struct wse_machine *m, const struct wse_sqe *s, uint64_t *bad)
 {
 	uint32_t r, c, l, b;
 
@@ -177,7 +177,7 @@ static unsigned int copy(struct wse_model *m, const struct wse_sqe *s, uint64_t 
 	return WSE_ST_OK;
 }
 
-static bool complete(struct wse_model *m, uint32_t id, uint32_t cid, unsigned int status,
+static bool complete(struct wse_machine *m, uint32_t id, uint32_t cid, unsigned int status,
 		     uint32_t fault)
 {
 	struct queue *q = &m->q[id];
@@ -206,7 +206,7 @@ static bool complete(struct wse_model *m, uint32_t id, uint32_t cid, unsigned in
 	return true;
 }
 
-static uint32_t record(struct wse_model *m, uint32_t id, uint32_t cid, unsigned int status,
+static uint32_t record(struct wse_machine *m, uint32_t id, uint32_t cid, unsigned int status,
 		       const uint32_t *arg, uint64_t iova)
 {
 	uint32_t n = m->faults % m->reg[WSE_REG_FAULT_SIZE / 4];
@@ -234,7 +234,7 @@ static uint32_t record(struct wse_model *m, uint32_t id, uint32_t cid, unsigned 
 }
 
 /* False: it is not done yet. */
-static bool execute(struct wse_model *m, uint32_t id, const struct wse_sqe *s)
+static bool execute(struct wse_machine *m, uint32_t id, const struct wse_sqe *s)
 {
 	static const uint32_t none[5];
 	const struct wse_sqe_start *st = (const struct wse_sqe_start *)s;
@@ -274,7 +274,7 @@ static bool execute(struct wse_model *m, uint32_t id, const struct wse_sqe *s)
 	return complete(m, id, s->cid, status, fault);
 }
 
-static enum wse_stop advance(struct wse_model *m, uint64_t max_cycles, uint64_t *ran)
+static enum wse_stop advance(struct wse_machine *m, uint64_t max_cycles, uint64_t *ran)
 {
 	uint64_t begin = m->cycle;
 	bool moved = true, holds = false;
@@ -312,13 +312,13 @@ static enum wse_stop advance(struct wse_model *m, uint64_t max_cycles, uint64_t 
 	return moved || holds ? WSE_STOP_CYCLES : WSE_STOP_IDLE;
 }
 
-static void brk(struct wse_model *m)
+static void brk(struct wse_machine *m)
 {
 	(void)m;
 }
 
-static const struct wse_model_ops mock = {
-	.api = WSE_MODEL_API,
+static const struct wse_machine_ops mock = {
+	.api = WSE_MACHINE_API,
 	.name = "func",
 	.create = create,
 	.destroy = destroy,
@@ -329,7 +329,7 @@ static const struct wse_model_ops mock = {
 	.reset = reset,
 };
 
-const struct wse_model_ops *wse_model_find(const char *name)
+const struct wse_machine_ops *wse_machine_find(const char *name)
 {
 	return strcmp(name, "func") ? NULL : &mock;
 }

@@ -16,7 +16,7 @@
 
 #include <wse/wse.h>
 #include "base/error.h"
-#include "model.h"
+#include "machine.h"
 #include "graph/tile.h"
 #include "tap.h"
 #include "wse_kernel.h"

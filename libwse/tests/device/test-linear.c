@@ -11,7 +11,7 @@
 
 #include <wse/wse.h>
 #include "linear.h"
-#include "model.h"
+#include "machine.h"
 #include "tap.h"
 
 /* ---- arithmetic of the contract: binary32, flush to zero, no fused multiply-add ---- */

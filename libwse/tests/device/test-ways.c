@@ -19,7 +19,7 @@ enum { T = 64, K = 128, N = 64 };
 
 static int read_ways(struct sim *sim, void *arg)
 {
-	twin_ways(sim->model, arg);
+	twin_ways(sim->machine, arg);
 	return 0;
 }
 

@@ -11,8 +11,8 @@
 #include "wse_cmd.h"
 
 extern "C" {
-#include "model.h"
-uint16_t twin_check_sqe(const struct wse_model *m, const struct wse_sqe *s, bool admin,
+#include "machine.h"
+uint16_t twin_check_sqe(const struct wse_machine *m, const struct wse_sqe *s, bool admin,
 			uint32_t *off);
 }
 
@@ -656,9 +656,9 @@ Sqe random_entry(Rng &rng)
 
 void test_random(Tap &tap, Bench &tb, unsigned n)
 {
-	struct wse_model_cfg cfg;
+	struct wse_machine_cfg cfg;
 	struct wse_host_ops ops;
-	struct wse_model *twin = nullptr;
+	struct wse_machine *twin = nullptr;
 	unsigned seen[16] = {}, bad = 0, bad_twin = 0, i;
 
 	memset(&cfg, 0, sizeof(cfg));
@@ -667,7 +667,7 @@ void test_random(Tap &tap, Bench &tb, unsigned n)
 	ops.irq = [](void *, unsigned) {};
 	cfg.rows = Rows;
 	cfg.cols = Cols;
-	if (wse_model_func.create(&cfg, &ops, nullptr, &twin)) {
+	if (wse_machine_func.create(&cfg, &ops, nullptr, &twin)) {
 		tap.ok(false, "a twin to compare with");
 		return;
 	}
@@ -683,7 +683,7 @@ void test_random(Tap &tap, Bench &tb, unsigned n)
 			!show(got == Verdict{status, off}, s, admin, got, {status, off}, "twin");
 		seen[got.status & 15]++;
 	}
-	wse_model_func.destroy(twin);
+	wse_machine_func.destroy(twin);
 	tap.ok(!bad,
 	       "%u random entries as the contract says (%u good, %u opcode, %u field, %u rectangle, %u address)",
 	       i, seen[WSE_ST_OK], seen[WSE_ST_BAD_OPCODE], seen[WSE_ST_BAD_FIELD],

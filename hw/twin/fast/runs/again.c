@@ -13,7 +13,7 @@
 #define MOST_NODES   64u /* of a flow that is kept */
 #define MOST_ROUTERS 256u
 
-static bool same_routers(const struct wse_model *m, const struct kept_set *f)
+static bool same_routers(const struct wse_machine *m, const struct kept_set *f)
 {
 	const struct router *r = f->b.trail, *end = r + f->b.ntrail;
 	uint32_t bad = 0;
@@ -28,7 +28,7 @@ static bool same_routers(const struct wse_model *m, const struct kept_set *f)
 }
 
 /* routes that were written in the parts that the flow lies in, and wavelets on the way there */
-static uint32_t routes_of(const struct wse_model *m, const struct kept_set *f, uint32_t *inside)
+static uint32_t routes_of(const struct wse_machine *m, const struct kept_set *f, uint32_t *inside)
 {
 	const struct twin_mesh *p = f->b.part ? f->b.part : m->mesh;
 	const struct twin_mesh *end = f->b.part ? p + 1 : p + m->nmesh;
@@ -44,7 +44,7 @@ static uint32_t routes_of(const struct wse_model *m, const struct kept_set *f, u
 /*
  * are the routes as they were, with nothing on them? Mostly the counts of writes and wavelets tell.
  */
-static bool same_way(const struct wse_model *m, struct kept_set *f)
+static bool same_way(const struct wse_machine *m, struct kept_set *f)
 {
 	uint32_t inside, routes = routes_of(m, f, &inside);
 
@@ -96,7 +96,7 @@ static bool same_engine(const struct node *x, uint64_t state)
 				(x->which == WSE_ENGINE_M0 || !takes_dot(&c->eng[WSE_ENGINE_M0])));
 }
 
-bool twin_runs_again(struct wse_model *m, struct kept_set *f, unsigned int color, uint32_t n,
+bool twin_runs_again(struct wse_machine *m, struct kept_set *f, unsigned int color, uint32_t n,
 		     struct flow *s)
 {
 	uint32_t i, left;
@@ -128,7 +128,7 @@ bool twin_runs_again(struct wse_model *m, struct kept_set *f, unsigned int color
 	return true;
 }
 
-bool twin_runs_again_axpy(struct wse_model *m, struct kept_set *f, const struct twin_port_in *p)
+bool twin_runs_again_axpy(struct wse_machine *m, struct kept_set *f, const struct twin_port_in *p)
 {
 	uint32_t rows = p->dense ? p->n / p->dense : 0, i;
 
@@ -158,7 +158,7 @@ static void *copy(void *old, const void *from, size_t n, size_t size, uint32_t *
 	return old;
 }
 
-void twin_runs_settle_set(struct wse_model *m, struct kept_set *f)
+void twin_runs_settle_set(struct wse_machine *m, struct kept_set *f)
 {
 	if (f->crossed)
 		twin_runs_count(m, &f->s, f->s.hops_all, f->crossed, ~0u);
@@ -167,7 +167,7 @@ void twin_runs_settle_set(struct wse_model *m, struct kept_set *f)
 	f->crossed = f->ended = 0;
 }
 
-void twin_runs_keep(struct wse_model *m, struct kept_set *f, const struct flow *s)
+void twin_runs_keep(struct wse_machine *m, struct kept_set *f, const struct flow *s)
 {
 	const struct flows *b = s->b;
 	uint32_t nsinks = b->nsinks - s->sink, routers = b->ntrail - s->trail, i, caps[3], inside;

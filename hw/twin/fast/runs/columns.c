@@ -18,7 +18,7 @@
 #define CHAIN 8u  /* engines that a mover may feed */
 
 struct job {
-	struct wse_model *m;
+	struct wse_machine *m;
 	struct runs_state *b;
 	uint32_t threads;
 	uint8_t thread[TWIN_PARTS_MAX]; /* of each part */
@@ -51,7 +51,7 @@ static void link_nodes(const struct flow *s)
 		b->node[b->sink[i]].ends = true;
 }
 
-static void find_column(struct wse_model *m, struct runs_state *b, struct runs_worker *w,
+static void find_column(struct wse_machine *m, struct runs_state *b, struct runs_worker *w,
 			uint32_t col)
 {
 	struct column *f = &b->column[col];
@@ -182,7 +182,7 @@ static bool reserve(const struct job *j, uint32_t *engines)
  * flows that leave their column, ENDs that readers have to be ready for, ports that have waited
  * long
  */
-static bool rest_of_ports(struct wse_model *m, struct runs_state *b)
+static bool rest_of_ports(struct wse_machine *m, struct runs_state *b)
 {
 	bool any = false, did;
 	uint32_t c;
@@ -214,7 +214,7 @@ static bool rest_of_ports(struct wse_model *m, struct runs_state *b)
 	return any;
 }
 
-bool twin_runs_parts(struct wse_model *m, struct runs_state *b)
+bool twin_runs_parts(struct wse_machine *m, struct runs_state *b)
 {
 	struct job j = {.m = m, .b = b, .threads = 1};
 	uint32_t threads = twin_runs_workers(m, m->threads), engines, i;

@@ -10,7 +10,7 @@
 
 #include "twin/fast/runs/runs.h"
 
-int twin_runs_open(struct flows *b, const struct wse_model *m)
+int twin_runs_open(struct flows *b, const struct wse_machine *m)
 {
 	size_t cap = (size_t)m->ncores * 3 + m->cols;
 
@@ -143,7 +143,7 @@ static struct node *reader(struct flows *b, struct twin_core *c, unsigned int co
 	return NULL;
 }
 
-static bool south_port(struct wse_model *m, struct flows *b, struct twin_core *c,
+static bool south_port(struct wse_machine *m, struct flows *b, struct twin_core *c,
 		       unsigned int color)
 {
 	struct twin_port_out *p = &m->out[c->col];
@@ -185,8 +185,8 @@ static bool leave_trail(struct flows *b, uint32_t n, struct router router)
 	return true;
 }
 
-bool twin_runs_follow(struct wse_model *m, struct flows *b, struct twin_core *c, unsigned int port,
-		      unsigned int color)
+bool twin_runs_follow(struct wse_machine *m, struct flows *b, struct twin_core *c,
+		      unsigned int port, unsigned int color)
 {
 	static const uint8_t opposite[4] = {WSE_PORT_S, WSE_PORT_W, WSE_PORT_N, WSE_PORT_E};
 	uint32_t depth = 0, limit = m->ncores * 5, steps = 0;
@@ -257,7 +257,7 @@ static bool follow_dotq(struct flows *b, struct node *dot)
 }
 
 /* the mover that sends what arrives at a core's ramp on a color; NULL: none does now */
-static struct twin_engine *sender(struct wse_model *m, struct flows *b, struct twin_core **at,
+static struct twin_engine *sender(struct wse_machine *m, struct flows *b, struct twin_core **at,
 				  unsigned int color)
 {
 	struct twin_core *c = *at;
@@ -284,7 +284,7 @@ static struct twin_engine *sender(struct wse_model *m, struct flows *b, struct t
 }
 
 /* a join: adds the producer of a node's second input to the flow; false if there is none */
-static bool pull(struct wse_model *m, struct flow *s)
+static bool pull(struct wse_machine *m, struct flow *s)
 {
 	struct flows *b = s->b;
 	uint32_t i, before = b->norder;
@@ -316,7 +316,7 @@ static bool pull(struct wse_model *m, struct flow *s)
 
 /* follows everything that the nodes found so far feed; how many elements can pass, 0: a consumer
  * is not ready */
-static uint32_t expand(struct wse_model *m, struct flow *s, uint32_t n)
+static uint32_t expand(struct wse_machine *m, struct flow *s, uint32_t n)
 {
 	struct flows *b = s->b;
 	uint32_t i, left, before = s->node - s->order;
@@ -350,7 +350,7 @@ static uint32_t expand(struct wse_model *m, struct flow *s, uint32_t n)
 	return b->norder + before == b->nnodes ? n : 0;
 }
 
-bool twin_runs_find(struct wse_model *m, struct flow *s, uint32_t n)
+bool twin_runs_find(struct wse_machine *m, struct flow *s, uint32_t n)
 {
 	struct flows *b = s->b;
 

@@ -491,7 +491,7 @@ void twin_runs_run_axpy(const struct twin_kernels *k, struct kept_set *f, const 
 	}
 }
 
-void twin_runs_count(struct wse_model *m, const struct flow *s, uint32_t hops, uint64_t n,
+void twin_runs_count(struct wse_machine *m, const struct flow *s, uint32_t hops, uint64_t n,
 		     uint32_t parts)
 {
 	const struct router *r = s->b->trail + s->trail, *end = r + hops;
@@ -508,7 +508,7 @@ void twin_runs_count(struct wse_model *m, const struct flow *s, uint32_t hops, u
 	}
 }
 
-void twin_runs_ended(struct wse_model *m, struct twin_port_in *p)
+void twin_runs_ended(struct wse_machine *m, struct twin_port_in *p)
 {
 	p->end_due = false;
 	if (!m->round)

@@ -16,7 +16,7 @@
 
 #include "twin/fast/runs/runs.h"
 
-static struct runs_worker *new_worker(const struct wse_model *m)
+static struct runs_worker *new_worker(const struct wse_machine *m)
 {
 	struct runs_worker *w = aligned_alloc(64, sizeof(*w));
 	uint32_t i;
@@ -49,7 +49,7 @@ static void free_worker(struct runs_worker *w)
 	free(w);
 }
 
-static struct runs_state *get(struct wse_model *m)
+static struct runs_state *get(struct wse_machine *m)
 {
 	struct runs_state *b = m->runs;
 
@@ -68,7 +68,7 @@ static struct runs_state *get(struct wse_model *m)
 	return NULL;
 }
 
-uint32_t twin_runs_workers(struct wse_model *m, uint32_t n)
+uint32_t twin_runs_workers(struct wse_machine *m, uint32_t n)
 {
 	struct runs_state *b = m->runs;
 	uint32_t i;
@@ -82,7 +82,7 @@ uint32_t twin_runs_workers(struct wse_model *m, uint32_t n)
 	return n;
 }
 
-void twin_runs_free(struct wse_model *m)
+void twin_runs_free(struct wse_machine *m)
 {
 	struct runs_state *b = m->runs;
 	uint32_t i;
@@ -102,7 +102,7 @@ void twin_runs_free(struct wse_model *m)
 	m->runs = NULL;
 }
 
-void twin_runs_settle(struct wse_model *m)
+void twin_runs_settle(struct wse_machine *m)
 {
 	struct runs_state *b = m->runs;
 	uint32_t i;
@@ -132,13 +132,13 @@ static bool takes_values(const struct flow *s, const struct twin_port_in *p)
  * the flow that a source fed the last time; NULL where the search has other limits now. In a tile
  * of parts flows within parts are kept, and those of ports within their columns.
  */
-static struct kept_set *last_set(const struct wse_model *m, const struct flows *b,
+static struct kept_set *last_set(const struct wse_machine *m, const struct flows *b,
 				 struct kept_set *f, uint32_t i)
 {
 	return b->limited == (m->nmesh > 1) && likely(!m->mesh->shuffle) ? &f[i] : NULL;
 }
 
-bool twin_runs_port(struct wse_model *m, struct flows *b, unsigned int col, struct flow *s)
+bool twin_runs_port(struct wse_machine *m, struct flows *b, unsigned int col, struct flow *s)
 {
 	struct twin_port_in *p = &m->in[col];
 	uint32_t n = p->n - p->pos < TWIN_RUN_MAX ? p->n - p->pos : TWIN_RUN_MAX;
@@ -171,7 +171,7 @@ bool twin_runs_port(struct wse_model *m, struct flows *b, unsigned int col, stru
  * The END of a block, once all its readers (the sinks) are lanes that wait for it. It goes to them
  * at once when it would only pass through; false: it has to go by the queues.
  */
-static bool pass_end(struct wse_model *m, const struct flow *s, struct twin_port_in *p)
+static bool pass_end(struct wse_machine *m, const struct flow *s, struct twin_port_in *p)
 {
 	uint32_t i;
 
@@ -189,7 +189,7 @@ static bool pass_end(struct wse_model *m, const struct flow *s, struct twin_port
 	return true;
 }
 
-void twin_runs_passed(struct wse_model *m, const struct flow *s, struct twin_port_in *p)
+void twin_runs_passed(struct wse_machine *m, const struct flow *s, struct twin_port_in *p)
 {
 	twin_runs_went(m->mesh, s);
 	m->mesh->ways.values += s->values;
@@ -202,7 +202,7 @@ void twin_runs_passed(struct wse_model *m, const struct flow *s, struct twin_por
 }
 
 /* a run to AXPYs alone that were fed the last time, too: most of a kernel's blocks */
-static void run_axpy(struct wse_model *m, struct runs_worker *w, struct kept_set *f,
+static void run_axpy(struct wse_machine *m, struct runs_worker *w, struct kept_set *f,
 		     struct twin_port_in *p)
 {
 	uint32_t n = p->n - p->pos < TWIN_RUN_MAX ? p->n - p->pos : TWIN_RUN_MAX;
@@ -222,7 +222,7 @@ static void run_axpy(struct wse_model *m, struct runs_worker *w, struct kept_set
 }
 
 /* a run from a north port */
-bool twin_runs_port_run(struct wse_model *m, struct runs_worker *w, unsigned int col)
+bool twin_runs_port_run(struct wse_machine *m, struct runs_worker *w, unsigned int col)
 {
 	struct twin_port_in *p = &m->in[col];
 	struct flows *b = &w->any;
@@ -248,7 +248,7 @@ bool twin_runs_port_run(struct wse_model *m, struct runs_worker *w, unsigned int
 }
 
 /* the END of a block goes out when all its readers are engines that wait for it */
-bool twin_runs_port_end(struct wse_model *m, struct runs_worker *w, unsigned int col)
+bool twin_runs_port_end(struct wse_machine *m, struct runs_worker *w, unsigned int col)
 {
 	struct twin_port_in *p = &m->in[col];
 	struct flows *b = &w->any;
@@ -312,7 +312,7 @@ static bool go_on(struct twin_mesh *p)
 }
 
 /* *then: cores have gone on, so that what they have sent comes after these runs */
-static bool run_ports(struct wse_model *m, struct runs_worker *w, bool *then)
+static bool run_ports(struct wse_machine *m, struct runs_worker *w, bool *then)
 {
 	bool any = false, did;
 	uint32_t c;
@@ -346,7 +346,7 @@ bool twin_runs_mover(void *worker, struct twin_mesh *p, struct twin_core *c, uns
 	return did;
 }
 
-bool twin_runs(struct wse_model *m)
+bool twin_runs(struct wse_machine *m)
 {
 	struct runs_state *b = get(m);
 	struct runs_worker *w;

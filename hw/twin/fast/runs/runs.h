@@ -113,7 +113,7 @@ struct column { /* what a north port feeds */
 	bool found, crosses_part;
 };
 
-struct runs_state { /* wse_model.runs */
+struct runs_state { /* wse_machine.runs */
 	struct runs_worker *w[TWIN_PARTS_MAX];
 	struct column *column; /* [cols] */
 	/* kept flows: of ports, [cols], and of movers, [2 * ncores] */
@@ -122,52 +122,52 @@ struct runs_state { /* wse_model.runs */
 
 /* runs.c */
 /* struct twin_fast: run_sources, settle; free: what the model keeps for them */
-bool twin_runs(struct wse_model *m);
-void twin_runs_settle(struct wse_model *m);
-void twin_runs_free(struct wse_model *m);
-uint32_t twin_runs_workers(struct wse_model *m, uint32_t n); /* at most n: how many there are */
+bool twin_runs(struct wse_machine *m);
+void twin_runs_settle(struct wse_machine *m);
+void twin_runs_free(struct wse_machine *m);
+uint32_t twin_runs_workers(struct wse_machine *m, uint32_t n); /* at most n: how many there are */
 /* what a north port feeds, within the limits of b; the run is delivered */
-bool twin_runs_port(struct wse_model *m, struct flows *b, unsigned int col, struct flow *s);
-bool twin_runs_port_run(struct wse_model *m, struct runs_worker *w, unsigned int col);
-bool twin_runs_port_end(struct wse_model *m, struct runs_worker *w, unsigned int col);
+bool twin_runs_port(struct wse_machine *m, struct flows *b, unsigned int col, struct flow *s);
+bool twin_runs_port_run(struct wse_machine *m, struct runs_worker *w, unsigned int col);
+bool twin_runs_port_end(struct wse_machine *m, struct runs_worker *w, unsigned int col);
 /* a run has passed; p: the port that it came from */
-void twin_runs_passed(struct wse_model *m, const struct flow *s, struct twin_port_in *p);
+void twin_runs_passed(struct wse_machine *m, const struct flow *s, struct twin_port_in *p);
 twin_mover_fn twin_runs_mover; /* arg: struct runs_worker */
 
 /* columns.c */
-bool twin_runs_parts(struct wse_model *m, struct runs_state *b);
+bool twin_runs_parts(struct wse_machine *m, struct runs_state *b);
 
 /* find.c */
-int twin_runs_open(struct flows *b, const struct wse_model *m); /* 0, or -1: no memory */
+int twin_runs_open(struct flows *b, const struct wse_machine *m); /* 0, or -1: no memory */
 void twin_runs_close(struct flows *b);
 void twin_runs_clear(struct flows *b);
 /* adds all that a color feeds from a core's input port; false: a consumer is not ready */
-bool twin_runs_follow(struct wse_model *m, struct flows *b, struct twin_core *c, unsigned int port,
-		      unsigned int color);
+bool twin_runs_follow(struct wse_machine *m, struct flows *b, struct twin_core *c,
+		      unsigned int port, unsigned int color);
 void twin_runs_limit(struct flows *b, const struct twin_mesh *part, int32_t col);
 void twin_runs_begin(struct flows *b, struct flow *s);
 /* the flow from its first nodes on; false: nothing can pass, and the flow has been given up */
-bool twin_runs_find(struct wse_model *m, struct flow *s, uint32_t n);
+bool twin_runs_find(struct wse_machine *m, struct flow *s, uint32_t n);
 void twin_runs_give_up(struct flow *s);
 void twin_runs_source(struct flows *b, struct twin_core *c, unsigned int which);
 
 /* n wavelets have crossed the first routers of the flow's trail; parts: those of them that count */
-void twin_runs_count(struct wse_model *m, const struct flow *s, uint32_t hops, uint64_t n,
+void twin_runs_count(struct wse_machine *m, const struct flow *s, uint32_t hops, uint64_t n,
 		     uint32_t parts);
 
 /* again.c */
 /* the same flow again for what the source sends, up to n elements; false: search */
-bool twin_runs_again(struct wse_model *m, struct kept_set *f, unsigned int color, uint32_t n,
+bool twin_runs_again(struct wse_machine *m, struct kept_set *f, unsigned int color, uint32_t n,
 		     struct flow *s);
 /* the same of a flow that is AXPY alone, and all its lanes take the values of the port's block */
-bool twin_runs_again_axpy(struct wse_model *m, struct kept_set *f, const struct twin_port_in *p);
-void twin_runs_keep(struct wse_model *m, struct kept_set *f, const struct flow *s);
+bool twin_runs_again_axpy(struct wse_machine *m, struct kept_set *f, const struct twin_port_in *p);
+void twin_runs_keep(struct wse_machine *m, struct kept_set *f, const struct flow *s);
 void twin_runs_forget(struct kept_set *f);
 /* counts what has crossed a kept flow */
-void twin_runs_settle_set(struct wse_model *m, struct kept_set *f);
+void twin_runs_settle_set(struct wse_machine *m, struct kept_set *f);
 
 /* counts what has crossed the flow's routers: now, or of a kept flow before counters are read */
-static inline void twin_runs_crossed(struct wse_model *m, const struct flow *s)
+static inline void twin_runs_crossed(struct wse_machine *m, const struct flow *s)
 {
 	if (s->kept)
 		s->kept->crossed += s->n;
@@ -175,7 +175,7 @@ static inline void twin_runs_crossed(struct wse_model *m, const struct flow *s)
 		twin_runs_count(m, s, s->hops_all, s->n, ~0u);
 }
 
-static inline void twin_runs_end_crossed(struct wse_model *m, const struct flow *s)
+static inline void twin_runs_end_crossed(struct wse_machine *m, const struct flow *s)
 {
 	if (s->kept)
 		s->kept->ended++;
@@ -242,7 +242,7 @@ static inline void twin_runs_end(struct node *x)
 }
 
 /* it has been at all of them */
-void twin_runs_ended(struct wse_model *m, struct twin_port_in *p);
+void twin_runs_ended(struct wse_machine *m, struct twin_port_in *p);
 /* the flow's run through one of its nodes, through all */
 void twin_runs_pass(struct scratch *r, const struct flow *s, struct node *x);
 void twin_runs_run(struct scratch *r, const struct flow *s);

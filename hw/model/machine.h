@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A device model: the one interface between a wafer and whatever it is plugged into (wse-emu,
- * libwse's in-process transport, wse-run, the lockstep judge). Two implementations, `func` (the
- * twin) and `rtl` (Verilator), behave alike in all that hw/doc calls equal.
+ * A model of a wafer: the one interface between a wafer and whatever it is plugged into (wse-emu,
+ * libwse's in-process transport, wse-run, the lockstep judge). Two models, `func` (the twin) and
+ * `rtl` (Verilator), behave alike in all that hw/doc calls equal. A machine, struct wse_machine, is
+ * one wafer that a model has made.
  *
  * Reference: hw/doc/model.md, which selftests/interfaces holds against this file.
  *
@@ -14,15 +15,15 @@
  * Errors are negative errno values. Nothing prints, exits or aborts; a program on the cores can
  * never make a call here fail: it makes fault records.
  */
-#ifndef WSE_MODEL_H
-#define WSE_MODEL_H
+#ifndef WSE_MACHINE_H
+#define WSE_MACHINE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define WSE_MODEL_API 2	/* raised when this file changes incompatibly */
+#define WSE_MACHINE_API 2	/* raised when this file changes incompatibly */
 
-struct wse_model;
+struct wse_machine;
 
 /* What the model needs of its host. All required but dma_at. */
 struct wse_host_ops {
@@ -42,7 +43,7 @@ struct wse_host_ops {
 	const void *(*dma_at)(void *host, uint64_t iova, size_t len);
 };
 
-struct wse_model_cfg {
+struct wse_machine_cfg {
 	uint32_t rows, cols;		/* rtl: with `group` a tile that was built, else -ENOTSUP */
 	/* cycles from a bus request to its first data; 0: default (64) */
 	uint32_t dma_latency;
@@ -50,7 +51,7 @@ struct wse_model_cfg {
 	uint32_t group;
 	/* rtl: not 0: random back-pressure and DMA latency, for tests; func: of SHUFFLE */
 	uint64_t seed;
-	uint32_t flags;			/* WSE_MODEL_* */
+	uint32_t flags;			/* WSE_MACHINE_* */
 	/* host threads the model may use; 0: the model's choice, 1: the caller's alone */
 	uint32_t threads;
 };
@@ -59,19 +60,19 @@ struct wse_model_cfg {
  * The groups that a tile has if its user says nothing: one bus does not feed many columns
  * (hw/doc/arithmetic.md).
  */
-static inline uint32_t wse_model_group(uint32_t cols)
+static inline uint32_t wse_machine_group(uint32_t cols)
 {
 	return cols >= 16 && cols % 4 == 0 ? 4 : 0;
 }
 
-#define WSE_MODEL_CHECK_RACES	(1u << 0)	/* func: report programs that are not confluent */
-#define WSE_MODEL_SHUFFLE	(1u << 2)	/* func: another order of events for each seed */
+#define WSE_MACHINE_CHECK_RACES	(1u << 0)	/* func: report programs that are not confluent */
+#define WSE_MACHINE_SHUFFLE	(1u << 2)	/* func: another order of events for each seed */
 /* func: none of its fast ways, one thread; the same bits, slowly */
-#define WSE_MODEL_EXACT		(1u << 3)
+#define WSE_MACHINE_EXACT		(1u << 3)
 /* rtl: the build with host floating point; -ENOTSUP if there is none */
-#define WSE_MODEL_HOSTFP	(1u << 1)
+#define WSE_MACHINE_HOSTFP	(1u << 1)
 /* rtl: the build whose signals can be recorded (wave_begin); -ENOTSUP if there is none */
-#define WSE_MODEL_WAVES		(1u << 4)
+#define WSE_MACHINE_WAVES		(1u << 4)
 
 /* A window of waves: what the signals are in the cycles from ... to - 1. */
 struct wse_wave {
@@ -80,7 +81,7 @@ struct wse_wave {
 	uint32_t core;			/* row * cols + col, and its router; ~0u: the whole tile */
 };
 
-/* Why wse_model_advance() returned. */
+/* Why wse_machine_advance() returned. */
 enum wse_stop {
 	WSE_STOP_CYCLES,	/* max_cycles have been run */
 	/* nothing executes and nothing can happen until the next mmio_write */
@@ -186,92 +187,93 @@ struct wse_ev {
 
 typedef void (*wse_ev_fn)(void *arg, const struct wse_ev *e);
 
-struct wse_model_ops {
-	uint32_t api;			/* WSE_MODEL_API */
+struct wse_machine_ops {
+	uint32_t api;			/* WSE_MACHINE_API */
 	const char *name;		/* "func", "rtl" */
 
-	int (*create)(const struct wse_model_cfg *cfg, const struct wse_host_ops *ops, void *host,
-		      struct wse_model **m);
-	void (*destroy)(struct wse_model *m);
+	int (*create)(const struct wse_machine_cfg *cfg, const struct wse_host_ops *ops, void *host,
+		      struct wse_machine **m);
+	void (*destroy)(struct wse_machine *m);
 
 	/*
 	 * BAR0, 32-bit, never waits for the wafer to reach some state. offset is a multiple of 4.
 	 */
-	uint32_t (*mmio_read)(struct wse_model *m, uint32_t offset);
-	void (*mmio_write)(struct wse_model *m, uint32_t offset, uint32_t value);
+	uint32_t (*mmio_read)(struct wse_machine *m, uint32_t offset);
+	void (*mmio_write)(struct wse_machine *m, uint32_t offset, uint32_t value);
 
 	/*
 	 * Runs at most max_cycles device cycles and says why it stopped; *ran (may be NULL) gets
 	 * the cycles. Returns early when idle, so that the caller can sleep until the next
 	 * mmio_write.
 	 */
-	enum wse_stop (*advance)(struct wse_model *m, uint64_t max_cycles, uint64_t *ran);
+	enum wse_stop (*advance)(struct wse_machine *m, uint64_t max_cycles, uint64_t *ran);
 	/*
 	 * From a callback: make advance return soon; a core with a trace_retire retires nothing
 	 * more before it does.
 	 */
-	void (*brk)(struct wse_model *m);
-	void (*reset)(struct wse_model *m);	/* function-level reset */
+	void (*brk)(struct wse_machine *m);
+	void (*reset)(struct wse_machine *m);	/* function-level reset */
 
 	/*
 	 * Debugger access, between advances, without a cycle passing (but for step, and boot on
 	 * rtl). addr is absolute (0x8000...). -EINVAL for a core, a range, an entry or a state that
 	 * does not exist.
 	 */
-	int (*peek)(struct wse_model *m, uint32_t core, uint32_t addr, void *buf, size_t len);
-	int (*poke)(struct wse_model *m, uint32_t core, uint32_t addr, const void *buf, size_t len);
-	int (*get_acc)(struct wse_model *m, uint32_t core, uint32_t acc[128]);
-	int (*get_state)(struct wse_model *m, uint32_t core, struct wse_core_state *st);
-	int (*set_state)(struct wse_model *m, uint32_t core, const struct wse_core_state *st);
+	int (*peek)(struct wse_machine *m, uint32_t core, uint32_t addr, void *buf, size_t len);
+	int (*poke)(struct wse_machine *m, uint32_t core, uint32_t addr, const void *buf,
+		    size_t len);
+	int (*get_acc)(struct wse_machine *m, uint32_t core, uint32_t acc[128]);
+	int (*get_state)(struct wse_machine *m, uint32_t core, struct wse_core_state *st);
+	int (*set_state)(struct wse_machine *m, uint32_t core, const struct wse_core_state *st);
 	/* as START with BOOT, without a command */
-	int (*boot)(struct wse_model *m, uint32_t core, uint32_t pc);
+	int (*boot)(struct wse_machine *m, uint32_t core, uint32_t pc);
 	/* Runs until this core has retired one more instruction or max_cycles passed (-ETIME). */
-	int (*step)(struct wse_model *m, uint32_t core, uint64_t max_cycles);
+	int (*step)(struct wse_machine *m, uint32_t core, uint64_t max_cycles);
 
 	/*
 	 * Called for every retired instruction and trap of a core; fn NULL switches that core off.
 	 * core ~0u: all. Each core has a fn and an arg of its own.
 	 */
-	int (*trace_retire)(struct wse_model *m, uint32_t core, wse_retire_fn fn, void *arg);
+	int (*trace_retire)(struct wse_machine *m, uint32_t core, wse_retire_fn fn, void *arg);
 
 	/*
 	 * Replay for lockstep: the next TNEXT of that core takes this task (255: a start) and, of
 	 * its sources, this winfo, waiting for it if need be. Picks queue up in order. -ENOTSUP on
 	 * rtl, which leads.
 	 */
-	int (*replay_pick)(struct wse_model *m, uint32_t core, uint8_t task, uint32_t winfo);
+	int (*replay_pick)(struct wse_machine *m, uint32_t core, uint8_t task, uint32_t winfo);
 
 	/* between advances, as get_state */
-	int (*get_units)(struct wse_model *m, uint32_t core, struct wse_core_units *u);
+	int (*get_units)(struct wse_machine *m, uint32_t core, struct wse_core_units *u);
 
 	/* Device cycles since create; callbacks may call it, too. */
-	uint64_t (*cycles)(struct wse_model *m);
+	uint64_t (*cycles)(struct wse_machine *m);
 	/*
 	 * Records a window of waves from now on; no cycle changes. -ENOTSUP: not a model of
-	 * WSE_MODEL_WAVES; -EINVAL: no such core, or from >= to; -EBUSY: a window is open; or the
+	 * WSE_MACHINE_WAVES; -EINVAL: no such core, or from >= to; -EBUSY: a window is open; or the
 	 * errno of the file.
 	 */
-	int (*wave_begin)(struct wse_model *m, const struct wse_wave *w);
+	int (*wave_begin)(struct wse_machine *m, const struct wse_wave *w);
 	/*
 	 * Completes the file; *ran (may be NULL) gets the cycles since wave_begin. -ENODATA: these
 	 * are not more than `from`, and there is no file; -ENOENT: no window was begun; or the
 	 * errno with which the file could not be written, and there is none.
 	 */
-	int (*wave_end)(struct wse_model *m, uint64_t *ran);
+	int (*wave_end)(struct wse_machine *m, uint64_t *ran);
 	/*
 	 * From now on fn is called for the events whose kind's bit is set in kinds, of a core or
 	 * (~0u) of all; commands have no core and always come. It replaces what was asked for
-	 * before; fn NULL or kinds 0: no events. -ENOTSUP: func without WSE_MODEL_EXACT; -EINVAL:
+	 * before; fn NULL or kinds 0: no events. -ENOTSUP: func without WSE_MACHINE_EXACT; -EINVAL:
 	 * no such core or kind; -ENOMEM.
 	 */
-	int (*events)(struct wse_model *m, uint32_t core, uint32_t kinds, wse_ev_fn fn,
+	int (*events)(struct wse_machine *m, uint32_t core, uint32_t kinds, wse_ev_fn fn,
 		      void *arg);
 };
 
-extern const struct wse_model_ops wse_model_func;
-extern const struct wse_model_ops wse_model_rtl;
+extern const struct wse_machine_ops wse_machine_func;
+extern const struct wse_machine_ops wse_machine_rtl;
 
 /* "func" or "rtl"; NULL if unknown or not linked in. */
-const struct wse_model_ops *wse_model_find(const char *name);
+const struct wse_machine_ops *wse_machine_find(const char *name);
 
-#endif /* WSE_MODEL_H */
+#endif /* WSE_MACHINE_H */

@@ -12,7 +12,7 @@
 
 #define WORTH 24u /* cores of a round whose turns are worth a hand-over to other threads */
 
-static void destroy(struct wse_model *m)
+static void destroy(struct wse_machine *m)
 {
 	uint32_t i;
 
@@ -43,10 +43,10 @@ static void destroy(struct wse_model *m)
 	free(m);
 }
 
-static int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *ops, void *host,
-		  struct wse_model **out)
+static int create(const struct wse_machine_cfg *cfg, const struct wse_host_ops *ops, void *host,
+		  struct wse_machine **out)
 {
-	struct wse_model *m;
+	struct wse_machine *m;
 	size_t n, i;
 
 	if (!cfg || !ops || !ops->dma_read || !ops->dma_write || !ops->irq || !out)
@@ -69,7 +69,7 @@ static int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *op
 	m->rows = cfg->rows;
 	m->cols = cfg->cols;
 	m->ncores = n;
-	m->fast = cfg->flags & WSE_MODEL_EXACT ? NULL : twin_fast_find();
+	m->fast = cfg->flags & WSE_MACHINE_EXACT ? NULL : twin_fast_find();
 	twin_team_enter(1);
 	m->cpus = twin_team_cpus();
 	m->team = twin_team_create();
@@ -95,7 +95,7 @@ static int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *op
 		m->core[i].sram = m->sram + i * WSE_SRAM_BYTES;
 		m->core[i].dec = m->dec + i * (TWIN_NWORDS + 1);
 	}
-	if ((cfg->flags & WSE_MODEL_CHECK_RACES && twin_races_create(m)) || twin_mesh_create(m) ||
+	if ((cfg->flags & WSE_MACHINE_CHECK_RACES && twin_races_create(m)) || twin_mesh_create(m) ||
 	    (m->fast && m->fast->create(m)) || twin_bus_create(m)) {
 		destroy(m);
 		return -ENOMEM;
@@ -128,7 +128,7 @@ static void run_part(struct twin_mesh *m)
 }
 
 struct turns {
-	struct wse_model *m;
+	struct wse_machine *m;
 	uint32_t threads;
 	bool taken[TWIN_PARTS_MAX];
 };
@@ -148,7 +148,7 @@ static void run_parts(void *arg, uint32_t thread)
 			run_part(&t->m->mesh[i]);
 }
 
-static void run_cores(struct wse_model *m)
+static void run_cores(struct wse_machine *m)
 {
 	struct turns t = {.m = m, .threads = 1};
 	uint32_t n = 0, i;
@@ -165,7 +165,7 @@ static void run_cores(struct wse_model *m)
 
 /* the work of one round; false: nothing moved and nothing can until the host acts or a budget ends
  */
-static bool round_work(struct wse_model *m)
+static bool round_work(struct wse_machine *m)
 {
 	bool any;
 
@@ -183,7 +183,7 @@ static bool round_work(struct wse_model *m)
 }
 
 /* the next cycle at which a budget ends; UINT64_MAX: none */
-static uint64_t next_deadline(const struct wse_model *m)
+static uint64_t next_deadline(const struct wse_machine *m)
 {
 	uint64_t t = UINT64_MAX;
 	unsigned int i;
@@ -195,7 +195,7 @@ static uint64_t next_deadline(const struct wse_model *m)
 }
 
 /* one round, at most up to cycle end; true: idle */
-static bool round_once(struct wse_model *m, uint64_t end)
+static bool round_once(struct wse_machine *m, uint64_t end)
 {
 	uint64_t t, room = end - m->now;
 
@@ -225,7 +225,7 @@ static bool round_once(struct wse_model *m, uint64_t end)
 }
 
 /* instructions of a core in a round */
-static void set_limit(struct wse_model *m, uint32_t limit)
+static void set_limit(struct wse_machine *m, uint32_t limit)
 {
 	uint32_t i;
 
@@ -243,7 +243,7 @@ static void set_limit(struct wse_model *m, uint32_t limit)
  * How many threads work. Nothing depends on it but time; traces are called from the caller's
  * thread. The exact twin has one, unless a test of threads cuts it into parts.
  */
-static uint32_t threads(struct wse_model *m)
+static uint32_t threads(struct wse_machine *m)
 {
 	uint32_t n = m->cfg.threads ? m->cfg.threads : twin_team_share(m->cpus);
 
@@ -254,7 +254,7 @@ static uint32_t threads(struct wse_model *m)
 	return n > 1 ? twin_team_size(m->team, n) : 1;
 }
 
-static enum wse_stop advance(struct wse_model *m, uint64_t max_cycles, uint64_t *ran)
+static enum wse_stop advance(struct wse_machine *m, uint64_t max_cycles, uint64_t *ran)
 {
 	uint64_t start = m->now, end = start + max_cycles;
 	enum wse_stop why = WSE_STOP_CYCLES;
@@ -285,12 +285,12 @@ static enum wse_stop advance(struct wse_model *m, uint64_t max_cycles, uint64_t 
 	return why;
 }
 
-static void brk(struct wse_model *m)
+static void brk(struct wse_machine *m)
 {
 	m->brk = true;
 }
 
-static int boot(struct wse_model *m, uint32_t core, uint32_t pc)
+static int boot(struct wse_machine *m, uint32_t core, uint32_t pc)
 {
 	if (core >= m->ncores || pc & 3 || pc - WSE_SRAM_BASE >= WSE_SRAM_BYTES)
 		return -EINVAL;
@@ -298,7 +298,7 @@ static int boot(struct wse_model *m, uint32_t core, uint32_t pc)
 	return 0;
 }
 
-static int step(struct wse_model *m, uint32_t core, uint64_t max_cycles)
+static int step(struct wse_machine *m, uint32_t core, uint64_t max_cycles)
 {
 	uint64_t end = m->now + max_cycles, before;
 	unsigned int csr;
@@ -328,26 +328,26 @@ static int step(struct wse_model *m, uint32_t core, uint64_t max_cycles)
 	return ret;
 }
 
-static uint64_t cycles(struct wse_model *m)
+static uint64_t cycles(struct wse_machine *m)
 {
 	return m->now;
 }
 
 /* the twin has no signals */
-static int wave_begin(struct wse_model *m, const struct wse_wave *w)
+static int wave_begin(struct wse_machine *m, const struct wse_wave *w)
 {
 	(void)m, (void)w;
 	return -ENOTSUP;
 }
 
-static int wave_end(struct wse_model *m, uint64_t *ran)
+static int wave_end(struct wse_machine *m, uint64_t *ran)
 {
 	(void)m, (void)ran;
 	return -ENOENT;
 }
 
-const struct wse_model_ops wse_model_func = {
-	.api = WSE_MODEL_API,
+const struct wse_machine_ops wse_machine_func = {
+	.api = WSE_MACHINE_API,
 	.name = "func",
 	.create = create,
 	.destroy = destroy,
