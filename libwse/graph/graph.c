@@ -78,15 +78,24 @@ void wse_graph_classes(struct wse_graph *g, uint32_t width, uint32_t *targets, u
 	*logits = g->logits;
 }
 
-uint32_t wse_graph_value(struct wse_graph *g, const char *what, enum wse_type type,
-			 enum wse_shape shape, uint32_t rows)
+void wse_graph_resize(struct wse_graph *g, uint32_t value, uint32_t rows)
 {
 	static const uint32_t size[] = {[WSE_TYPE_BF16] = 2,
 					[WSE_TYPE_F32] = 4,
 					[WSE_TYPE_U16] = 2,
 					[WSE_TYPE_BYTE] = 1,
 					[WSE_TYPE_U32] = 4};
-	uint32_t per = shape == WSE_SHAPE_TOKENS || shape == WSE_SHAPE_SHARED ? g->t : 1;
+	struct wse_value *v = &g->values[value];
+	uint32_t per = v->shape == WSE_SHAPE_TOKENS || v->shape == WSE_SHAPE_SHARED ? g->t : 1;
+
+	v->rows = rows;
+	v->bytes = round_up(rows * per * size[v->type], 16);
+	v->bytes_at_start = v->bytes;
+}
+
+uint32_t wse_graph_value(struct wse_graph *g, const char *what, enum wse_type type,
+			 enum wse_shape shape, uint32_t rows)
+{
 	struct wse_value *v = grow(g, &g->values, &g->nvalues, sizeof(*v));
 
 	if (!v || g->nvalues == WSE_NO_VALUE) {
@@ -96,10 +105,8 @@ uint32_t wse_graph_value(struct wse_graph *g, const char *what, enum wse_type ty
 	v->what = what;
 	v->type = type;
 	v->shape = shape;
-	v->rows = rows;
-	v->bytes = round_up(rows * per * size[type], 16);
-	v->bytes_at_start = v->bytes;
 	v->first = v->last = UINT32_MAX;
+	wse_graph_resize(g, g->nvalues - 1, rows);
 	return g->nvalues - 1;
 }
 

@@ -236,6 +236,9 @@ void wse_graph_heads(struct wse_graph *g, uint32_t unit, const struct wse_heads 
 uint32_t wse_graph_vec_heads(struct wse_graph *g, uint32_t unit, uint32_t tensor,
 			     const struct wse_heads *h);
 
+/* another number of rows of a value that is there; wse_graph_place() comes after it */
+void wse_graph_resize(struct wse_graph *g, uint32_t value, uint32_t rows);
+
 /*
  * One more operation; an operation's own file fills it in. The calls that builders use are public
  * (wse/model.h); after a failure of memory all are harmless and wse_graph_finish() returns -ENOMEM.

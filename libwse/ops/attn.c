@@ -83,9 +83,9 @@ int wse_attn_halve(struct wse_graph *g, uint32_t program, int on)
 		    !wse_attn_halves(g->t, g->seq, op->arg[A_D]))
 			continue;
 		op->arg[A_HALVES] = on;
-		g->values[op->out[OUT_WORK]].rows =
-			on ? wse_attn_halves_work(g->t, op->arg[A_D])
-			   : wse_attn_work(g->t, g->seq, op->arg[A_D], op->arg[A_HEADS]);
+		wse_graph_resize(g, op->out[OUT_WORK],
+				 on ? wse_attn_halves_work(g->t, op->arg[A_D])
+				    : wse_attn_work(g->t, g->seq, op->arg[A_D], op->arg[A_HEADS]));
 		n++;
 	}
 	return n;
