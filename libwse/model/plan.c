@@ -69,6 +69,14 @@ static uint64_t graph_cycles(const struct wse_graph *g)
 	return sum;
 }
 
+/* weights and vectors of an operation: some come again and again in a micro-batch */
+static uint64_t bytes_in(const struct wse_graph *g, const struct wse_op *op)
+{
+	if (op->kind == WSE_OP_LINEAR)
+		return wse_linear_image_bytes(g, op);
+	return op->kind == WSE_OP_VEC_IN ? 4ull * g->units[op->unit].vec_rows * g->tile.cols : 0;
+}
+
 void wse_plan_costs(const struct wse_model *m, struct wse_plan *p)
 {
 	const struct wse_graph *g = &p->graph;
@@ -78,10 +86,11 @@ void wse_plan_costs(const struct wse_model *m, struct wse_plan *p)
 	p->cycles = graph_cycles(g);
 	p->streamed_in = p->streamed_out = p->spilled = 0;
 	for (uint32_t i = 0; i < g->nunits; i++) {
-		p->streamed_in +=
-			wse_unit_image_bytes(g, &g->units[i]) + mask_bytes(g, &g->units[i]);
+		p->streamed_in += mask_bytes(g, &g->units[i]);
 		p->streamed_out += g->forward ? 0 : grad_bytes(g, &g->units[i]);
 	}
+	for (uint32_t i = 0; i < g->nops; i++)
+		p->streamed_in += bytes_in(g, &g->ops[i]);
 	for (uint32_t i = 0; i < g->nout; i++)
 		if (i == g->loss || (i != g->logits && !g->forward))
 			p->streamed_out += g->out[i].bytes;

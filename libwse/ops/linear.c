@@ -392,6 +392,15 @@ static void linear_emit(struct wse_emit *e, const struct wse_op *op)
 	wse_emit_kernel(e, op, a);
 }
 
+uint64_t wse_linear_image_bytes(const struct wse_graph *g, const struct wse_op *op)
+{
+	struct wse_slice s = slice(g, op);
+	uint64_t all = 2ull * s.outs * s.ins;
+	double density = wse_unit_density(&g->units[op->unit]);
+
+	return density < 1.0 && !g->tile.no_linear ? wse_part(density, all) : all;
+}
+
 static enum wse_bound linear_bound(const struct wse_graph *g, const struct wse_op *op)
 {
 	struct wse_block_cost c =

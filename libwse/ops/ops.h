@@ -70,6 +70,8 @@ const struct wse_op_type *wse_op_type(uint32_t kind);
 const char *wse_kind_name(uint32_t kind);
 /* a linear layer on the way back, to its data */
 int wse_linear_is_back(const struct wse_op *op);
+/* bytes of the weights that such a layer streams */
+uint64_t wse_linear_image_bytes(const struct wse_graph *g, const struct wse_op *op);
 /*
  * wse_graph_finish() with these kinds; also finds which operations write each unit's gradient:
  * -EINVAL when none does. A graph of the forward pass alone loses the operations after it first,

@@ -78,33 +78,94 @@ static uint32_t columns_a_bus(const struct wse_plan_device *d, uint32_t cols)
 	return d->link > 0.0 && n > 1.0 ? (uint32_t)ceil(n) : 1;
 }
 
+/* columns that the model takes have the whole link: group comes as of so many and leaves as that */
+static int whole_link(const struct wse_model *m, struct wse_tile *tile,
+		      const struct wse_plan_device *d, uint64_t batch, uint64_t micro_batch,
+		      struct wse_plan *p)
+{
+	int ret = wse_plan_make(m, tile, batch, micro_batch, p);
+	uint32_t group = columns_a_bus(d, p->graph.tile.cols);
+
+	if (ret || group == tile->group)
+		return ret;
+	tile->group = group;
+	wse_plan_fini(p);
+	return wse_plan_make(m, tile, batch, micro_batch, p);
+}
+
+/* samples of a micro-batch that divide the batch: the most that fill so many rows or fewer */
+static uint64_t most_samples(const struct wse_model *m, uint32_t rows, uint32_t t, uint64_t batch)
+{
+	uint64_t n = (uint64_t)rows * t / m->span;
+
+	/* whole rows of a sample, or whole samples of a row */
+	if (m->span % t && t % m->span)
+		return 0;
+	while (n && (batch % n || n * m->span % t))
+		n--;
+	return n;
+}
+
+/*
+ * The fewest cycles a step: for each number of tokens a core, on the rows that a micro-batch of as
+ * many samples as divide the batch fills. Cycles hardly depend on the rows. The most tokens come
+ * first; once fewer take more cycles, still fewer do not pay. The number of systems is not asked: a
+ * micro-batch is the same on any.
+ */
+static int fewest_cycles(const struct wse_model *m, const struct wse_plan_device *d, uint64_t batch,
+			 uint64_t micro_batch, struct wse_plan *best)
+{
+	struct wse_tile tile = d->tile;
+	struct wse_failure before;
+	struct wse_plan p;
+	int found = 0;
+
+	tile.group = columns_a_bus(d, tile.cols);
+	wse_failure_keep(&before, 0);
+	for (uint32_t t = WSE_TOKENS_MAX / tile.lanes * tile.lanes; t; t -= tile.lanes) {
+		uint64_t n = micro_batch ? micro_batch : most_samples(m, d->tile.rows, t, batch);
+		uint64_t rows = n * m->span / t, ops = 0;
+
+		if (!n || n * m->span % t || rows > d->tile.rows)
+			continue;
+		tile.rows = (uint32_t)rows;
+		if (!wse_plan_fits(m, &tile, batch, n, &ops))
+			continue;
+		if (whole_link(m, &tile, d, batch, n, &p) ||
+		    (found && p.cycles * p.micro_batches >= best->cycles * best->micro_batches)) {
+			wse_plan_fini(&p);
+			break;
+		}
+		wse_plan_fini(best);
+		*best = p;
+		found = 1;
+	}
+	wse_failure_undo(&before);
+	return found;
+}
+
 int wse_plan_device_make(const struct wse_model *m, const struct wse_plan_device *d, uint64_t batch,
 			 uint64_t micro_batch, struct wse_plan *p)
 {
 	struct wse_tile tile = d->tile;
-	struct wse_failure first;
-	int ret, again;
 
-	tile.group = columns_a_bus(d, tile.cols);
-	ret = again = wse_plan_make(m, &tile, batch, micro_batch, p);
-	wse_failure_keep(&first, ret);
-	if (ret && ret != -E2BIG)
-		for (tile.rows = 1; 2 * tile.rows <= d->tile.rows;)
-			tile.rows *= 2; /* sequences are such lengths */
-	for (; tile.rows < d->tile.rows && tile.rows && again && again != -E2BIG; tile.rows /= 2) {
-		wse_plan_fini(p);
-		again = wse_plan_make(m, &tile, batch, micro_batch, p);
-		if (!again)
-			break;
-	}
-	if (again)
-		return again == -E2BIG ? again : (wse_failure_undo(&first), ret);
-	/* columns that the model takes have the whole link */
-	if (p->graph.tile.cols == tile.cols)
+	if (fewest_cycles(m, d, batch, micro_batch, p))
 		return 0;
-	tile.group = columns_a_bus(d, p->graph.tile.cols);
-	wse_plan_fini(p);
-	return wse_plan_make(m, &tile, batch, micro_batch, p);
+	/* what does not go is told of rows that sequences lie on: their lengths are such */
+	if (m->span > 1)
+		for (tile.rows = 1; 2 * tile.rows <= d->tile.rows;)
+			tile.rows *= 2;
+	tile.group = columns_a_bus(d, tile.cols);
+	return whole_link(m, &tile, d, batch, micro_batch, p);
+}
+
+/* bytes of a micro-batch that the link carries to the cores, and from them */
+static void link_bytes(const struct wse_plan *p, double *in, double *out)
+{
+	*in = (double)(p->streamed_in + p->spilled);
+	*out = (double)(p->streamed_out + p->spilled);
+	for (uint32_t i = 0; i < p->graph.nin; i++)
+		*in += (double)p->graph.in[i].bytes;
 }
 
 void wse_plan_device_print(const struct wse_plan_device *d, const struct wse_config *cfg,
@@ -113,22 +174,22 @@ void wse_plan_device_print(const struct wse_plan_device *d, const struct wse_con
 {
 	const enum wse_log_level i = WSE_LOG_INFO;
 	const struct wse_graph *g = &p->graph;
-	/* both ways at a time: the larger one takes the time */
-	double bytes =
-		(double)(p->streamed_in > p->streamed_out ? p->streamed_in : p->streamed_out);
-	double link = d->link > 0.0 ? bytes / d->link : 0.0, cores = (double)p->cycles;
-	double most = link > cores ? link : cores, jobs, seconds, tokens, flops, peak;
+	double in, out, cores = (double)p->cycles, most = cores, jobs, seconds, tokens, flops, peak;
 
 	if (g->tile.rows < d->tile.rows)
 		wse_logf(log, i, "                 %u of %u rows: samples fill those", g->tile.rows,
 			 d->tile.rows);
-	if (d->link > 0.0)
-		wse_logf(
-			log, i,
-			"link             %.0f cycles a micro-batch at %g bytes a cycle, %.2f of the "
-			"cores' %.0f: bound by %s",
-			link, d->link, link / cores, cores,
-			link > cores ? "the link" : "the cores");
+	if (d->link > 0.0) {
+		link_bytes(p, &in, &out);
+		in /= d->link;
+		out /= d->link;
+		wse_logf(log, i,
+			 "link             %.0f cycles in, %.0f out a micro-batch at %g bytes a "
+			 "cycle, %.2f of the cores' %.0f",
+			 in, out, d->link, (in + out) / cores, cores);
+		most = in > most ? in : most;
+		most = out > most ? out : most;
+	}
 	jobs = ceil((double)p->micro_batches / systems);
 	if (d->ghz <= 0.0)
 		return;
