@@ -24,11 +24,14 @@ static inline int32_t twin_opnd_size(const struct twin_opnd *o)
 	return o->kind == WSE_KIND_ACC ? 1 : o->dtype == WSE_DT_BF16 ? 2 : 4;
 }
 
-/* n elements in a row from the operand's place on, LANES at most */
+/* elements that are loaded or stored at once */
+#define TWIN_OPND_MOST 64u
+
+/* n elements one behind the other from the operand's place on */
 static inline void twin_opnd_load(const struct twin_core *c, const struct twin_opnd *o, uint32_t *v,
 				  uint32_t n)
 {
-	uint16_t h[WSE_LANES];
+	uint16_t h[TWIN_OPND_MOST];
 	uint32_t i;
 
 	if (o->kind == WSE_KIND_ACC) {
@@ -45,7 +48,7 @@ static inline void twin_opnd_load(const struct twin_core *c, const struct twin_o
 static inline void twin_opnd_store(struct twin_core *c, const struct twin_opnd *o,
 				   const uint32_t *v, uint32_t n)
 {
-	uint16_t h[WSE_LANES];
+	uint16_t h[TWIN_OPND_MOST];
 
 	if (o->kind == WSE_KIND_ACC) {
 		memcpy(&c->acc[o->pos], v, n * 4);

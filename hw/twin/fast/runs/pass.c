@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* Passes a run of n elements through the nodes of a flow. */
-#include <emmintrin.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "twin/exact/fp.h"
+#include "twin/exact/operand.h"
 #include "twin/fast/f32_copy.h"
 #include "twin/fast/runs/runs.h"
 
@@ -218,86 +217,37 @@ static void run_two(const struct twin_kernels *k, struct node *x, struct node *y
 
 /* ---- movers ---- */
 
-static void widen_n(uint32_t *v, const uint8_t *from, uint32_t n)
+/* of n elements of a row, how many are loaded or stored at once */
+INLINE uint32_t piece(const struct twin_opnd *o, uint32_t n)
 {
-	const __m128i zero = _mm_setzero_si128();
-	uint32_t i;
-	uint16_t h;
+	if (o->stride != twin_opnd_size(o))
+		return 1;
+	return n < TWIN_OPND_MOST ? n : TWIN_OPND_MOST;
+}
 
-	for (i = 0; i + 8 <= n; i += 8) {
-		__m128i x = _mm_loadu_si128((const __m128i *)(const void *)(from + 2 * i));
+static void load(const struct twin_core *c, struct twin_opnd o, uint32_t n, uint32_t *v)
+{
+	uint32_t k;
 
-		_mm_storeu_si128((__m128i *)(void *)(v + i), _mm_unpacklo_epi16(zero, x));
-		_mm_storeu_si128((__m128i *)(void *)(v + i + 4), _mm_unpackhi_epi16(zero, x));
-	}
-	for (; i < n; i++) {
-		memcpy(&h, from + 2 * i, 2);
-		v[i] = twin_bf16_widen(h);
+	for (; n; n -= k, v += k, o.pos += o.stride * (int32_t)k) {
+		k = piece(&o, n);
+		if (k == 1)
+			twin_opnd_load(c, &o, v, 1);
+		else
+			twin_opnd_load(c, &o, v, k);
 	}
 }
 
-static void load(const struct twin_core *c, const struct twin_opnd *o, uint32_t n, uint32_t *v)
+static void store(struct twin_core *c, struct twin_opnd o, uint32_t n, const uint32_t *v)
 {
-	int32_t at = o->pos;
-	uint32_t i;
-	uint16_t h;
+	uint32_t k;
 
-	if (o->kind == WSE_KIND_ACC && o->stride == 1) {
-		memcpy(v, &c->acc[at], n * 4);
-	} else if (o->kind == WSE_KIND_MEM && o->dtype == WSE_DT_BF16 && o->stride == 2) {
-		widen_n(v, c->sram + at, n);
-	} else if (o->kind == WSE_KIND_ACC) {
-		for (i = 0; i < n; i++, at += o->stride)
-			v[i] = c->acc[at];
-	} else if (o->dtype == WSE_DT_BF16) {
-		for (i = 0; i < n; i++, at += o->stride) {
-			memcpy(&h, c->sram + at, 2);
-			v[i] = twin_bf16_widen(h);
-		}
-	} else {
-		for (i = 0; i < n; i++, at += o->stride)
-			memcpy(&v[i], c->sram + at, 4);
-	}
-}
-
-static void store(struct twin_core *c, const struct twin_opnd *o, uint32_t n, const uint32_t *v)
-{
-	int32_t at = o->pos, step = o->stride;
-	uint16_t h[64];
-	uint32_t i, k;
-
-	if (o->kind == WSE_KIND_ACC) {
-		if (step == 1)
-			memcpy(&c->acc[at], v, n * 4);
-		for (i = 0; step != 1 && i < n; i++, at += step)
-			c->acc[at] = v[i];
-		return;
-	}
-	if (o->dtype != WSE_DT_BF16) {
-		if (step == 4) {
-			memcpy(c->sram + at, v, n * 4);
-			twin_code_changed(c, at, n * 4);
-			return;
-		}
-		for (i = 0; i < n; i++, at += step) {
-			memcpy(c->sram + at, &v[i], 4);
-			twin_code_changed(c, at, 4);
-		}
-		return;
-	}
-	for (; n; n -= k, v += k) {
-		k = n < 64 ? n : 64;
-		twin_bf16_round_n(h, v, k);
-		if (step == 2) {
-			memcpy(c->sram + at, h, k * 2);
-			twin_code_changed(c, at, k * 2);
-			at += (int32_t)k * 2;
-			continue;
-		}
-		for (i = 0; i < k; i++, at += step) {
-			memcpy(c->sram + at, &h[i], 2);
-			twin_code_changed(c, at, 2);
-		}
+	for (; n; n -= k, v += k, o.pos += o.stride * (int32_t)k) {
+		k = piece(&o, n);
+		if (k == 1)
+			twin_opnd_store(c, &o, v, 1);
+		else
+			twin_opnd_store(c, &o, v, k);
 	}
 }
 
@@ -307,14 +257,14 @@ INLINE const uint32_t *words_at(const struct twin_core *c, const struct twin_opn
 {
 	if (o->kind == WSE_KIND_ACC && o->stride == 1)
 		return &c->acc[o->pos];
-	load(c, o, n, room);
+	load(c, *o, n, room);
 	return room;
 }
 
 /* moves an operand n elements on, all in one row; new_row: the row is through */
 static void skip(struct twin_opnd *o, uint32_t n, bool new_row)
 {
-	if (o->kind != WSE_KIND_MEM && o->kind != WSE_KIND_ACC)
+	if (!twin_opnd_is_store(o))
 		return;
 	if (new_row)
 		o->pos = o->row += o->stride1;
@@ -397,9 +347,9 @@ INLINE void run_mover(struct twin_mesh *m, struct scratch *r, const struct flow 
 		for (i = 0; words && i < k; i++)
 			v[at + i] = twin_midx(e, v[at + i], e->width - e->inner + i, e->outer);
 		if (d->kind != WSE_KIND_FABOUT)
-			store(x->c, d, k, res);
+			store(x->c, *d, k, res);
 		if (e->op == WSE_TOP_MTEE)
-			store(x->c, s2, k, res);
+			store(x->c, *s2, k, res);
 		at += k;
 		if (e->until_end)
 			continue;
