@@ -137,7 +137,7 @@ ALL += $(B)/rtl/libwse_rtl.a
 
 # ---- tests: small tiles with assertions, judged by the tests of the host contract and by those of
 # the twin ----
-RTL_TEST_TILES := 1x1 1x3 2x2 2x3 3x2 3x3 2x2g2 2x3g1 3x2g2 3x3g1 2x4g2 1x12g4
+RTL_TEST_TILES := 1x1 1x3 2x2 2x3 3x1 2x2g2 2x3g1 2x4g2 1x12g4
 $(eval $(call rtl_archive,rtl/libwse_rtl_test.a,rtl/test,$(RTL_TEST_TILES),assert))
 
 RTL_TEST_C := hw/twin/tests/dev.c hw/rtl/tests/model_find_rtl.c

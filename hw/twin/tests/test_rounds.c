@@ -45,9 +45,9 @@ static void take(struct code *c, uint32_t round, uint32_t s, uint32_t color)
 	issue(c, tcw(WSE_ENGINE_L, WSE_TOP_VMOV, D_RES, D_ACC, 0), 0);
 }
 
-static void emit(struct code *c, uint32_t core)
+static void emit(struct code *c, uint32_t row)
 {
-	uint32_t row = core / ROWS, n, s, color, was;
+	uint32_t n, s, color, was;
 
 	dsr(c, D_X, WSE_SRAM_BASE + X_AT, d1(T, 2), d1(K, T * 2), kind(WSE_KIND_MEM, WSE_DT_BF16));
 	dsr(c, D_ACC, 0, d1(B * T, 1), 0, kind(WSE_KIND_ACC, 0));
@@ -127,18 +127,18 @@ static unsigned int run(uint32_t colors, uint32_t flags, uint64_t seed, uint64_t
 	uint32_t row;
 
 	ncolors = colors;
-	if (dev_open_seed(&d, "func", ROWS, ROWS, flags, seed) || dev_create_queue(&d, 3))
+	if (dev_open_seed(&d, "func", ROWS, 1, flags, seed) || dev_create_queue(&d, 3))
 		return ~0u;
 	for (row = 0; row < ROWS; row++) {
-		d.ops->poke(d.m, row * ROWS, WSE_SRAM_BASE, mem[row], sizeof(mem[row]));
-		program(&d, row * ROWS, emit);
+		d.ops->poke(d.m, row, WSE_SRAM_BASE, mem[row], sizeof(mem[row]));
+		program(&d, row, emit);
 	}
 	q = dev_start(&d, ENTRY, WSE_SQF_BOOT | WSE_SQF_CLOSED, 1000000);
 	q.cols = 1;
 	status = dev_do(&d, 3, &q, &e);
 	memset(got, 0, sizeof(got));
 	for (row = 0; row < ROWS; row++)
-		d.ops->peek(d.m, row * ROWS, WSE_SRAM_BASE + OUT_AT, got[row], sizeof(got[row]));
+		d.ops->peek(d.m, row, WSE_SRAM_BASE + OUT_AT, got[row], sizeof(got[row]));
 	ways_add(&ways, d.m);
 	*races = flags & WSE_MACHINE_CHECK_RACES ? twin_race_count(d.m, NULL) : 0;
 	dev_close(&d);

@@ -14,7 +14,10 @@
 #define OUT  (DEV_DATA + 0x400000)
 #define MASK (DEV_DATA + 0x800000)
 
-/* tiles of 4 and 12 columns are those with port groups, of 2x4 and 1x12 cores */
+/*
+ * Tiles of 4 and 12 columns are those with port groups, of 2x4 and 1x12 cores. What passes through
+ * does not know how many rows there are: one tile of the RTL less is 15 CPU seconds less to build.
+ */
 #if defined(TEST_RTL) && !defined(RTL_GROUPS)
 #define COLS_MOST 3u
 #else
@@ -23,6 +26,9 @@
 
 static uint32_t rows_of(uint32_t cols, uint32_t rows)
 {
+#ifdef TEST_RTL
+	rows = 2;
+#endif
 	return cols == 12 ? 1 : cols == 4 ? 2 : rows;
 }
 
