@@ -16,7 +16,10 @@
 #include "wse_job.h"
 #include "wse_resv.h"
 
-/* Sorts by reservation object, which buffers may share; of each, a written one comes last. */
+/*
+ * Sorts by reservation object, which buffers may share. Of the buffers of one object, one that is
+ * written comes last.
+ */
 static int wse_resv_order(const void *a, const void *b)
 {
 	const struct wse_job_bo *x = a, *y = b;
@@ -26,15 +29,16 @@ static int wse_resv_order(const void *a, const void *b)
 	return x->write - y->write;
 }
 
-/* Stands for all entries with its reservation object. */
+/* Is it the last entry of its reservation object? It stands for all of them. */
 static bool wse_resv_last(const struct wse_job *job, u32 i)
 {
 	return i + 1 == job->nbo || job->bos[i + 1].obj->resv != job->bos[i].obj->resv;
 }
 
 /*
- * Locks them all, with room for a fence in each: nothing can fail after this. -EINTR, -ENOMEM. For
- * a job without buffers this and the functions below do nothing.
+ * Locks the reservation objects of all buffers and reserves room for a fence in each, so that
+ * wse_resv_add() cannot fail. -EINTR, -ENOMEM. For a job without buffers this function and those
+ * below do nothing.
  */
 int wse_resv_lock(struct wse_job *job, struct ww_acquire_ctx *acquire)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parameters of a model: one row a tensor, ranges of the flat arrays of masters and moments.
- * MemoryX updates every row of this table, whatever else is known of it.
+ * The parameters of a model, one row per tensor: a range of the flat arrays of masters and moments.
+ * MemoryX updates every row of this table.
  */
 #ifndef WSE_GRAPH_TENSOR_H
 #define WSE_GRAPH_TENSOR_H
@@ -13,13 +13,11 @@
 
 #define WSE_TENSOR_NAME 64
 
-/* How files have a tensor's rows; all 0: as they are. */
+/* How a file stores a tensor's rows; all 0: in the order of the table. */
 struct wse_tensor_file {
-	/*
-	 * as several tensors, one after the other, whose names are in braces: "attn.{q,k,v}_proj"
-	 */
+	/* as several tensors of so many rows, whose names the braces list: "attn.{q,k,v}_proj" */
 	uint32_t rows[3];
-	/* or as [heads][3][...], of which the table has [3][heads][...] */
+	/* or as [heads][3][...]; the table has [3][heads][...] */
 	uint32_t heads;
 };
 
@@ -29,8 +27,8 @@ struct wse_tensor {
 	uint32_t ndim, dim[2];	/* row-major */
 	uint32_t flags;
 	float mean, dev;	/* initial values: mean + dev * normal(seed, tensor, element) */
-	float low, high;	/* unless 0, 0: one that is not between them is drawn again */
-	float rate;		/* of the learning rate, 1: all of it */
+	float low, high;	/* a value outside is drawn again; 0, 0: no bounds */
+	float rate;		/* factor of the learning rate */
 	struct wse_tensor_file file;
 };
 
@@ -38,7 +36,7 @@ struct wse_tensor_table {
 	uint32_t n, room;
 	size_t params;		/* floats in all */
 	struct wse_tensor *t;
-	/* of Hugging Face's names, "model."; NULL: a model of one's own */
+	/* of Hugging Face's names, as "model."; NULL: a model of the caller's own */
 	const char *prefix;
 };
 
@@ -47,8 +45,8 @@ uint32_t wse_tensor_add(struct wse_tensor_table *tab, uint32_t flags, float mean
 			uint32_t d0, uint32_t d1, const char *name, ...)
 	__attribute__((format(printf, 7, 8)));
 /*
- * initial values from low to high alone, which hold a part of the normal ones that is worth drawing
- * for
+ * initial values outside of low ... high are drawn again, so this range must hold a good part of
+ * the normal distribution
  */
 void wse_tensor_between(struct wse_tensor_table *tab, uint32_t tensor, float low, float high);
 /* updates take `rate` times the learning rate */

@@ -28,7 +28,8 @@ struct wse_model;
 struct wse_graph;
 
 /*
- * -EBADF it is no model, or was destroyed before. Trainers keep what they use. NULL is ignored
+ * Trainers keep the model that they use. NULL is ignored. -EBADF: it is no model, or was destroyed
+ * before
  */
 int wse_model_destroy(struct wse_model *model);
 
@@ -117,20 +118,20 @@ struct wse_batch {
 struct wse_builder {
 	/*
 	 * Lists the operations of a micro-batch for a tile (wse_graph_tile()) and a number of
-	 * tokens (wse_graph_tokens()), with the calls below. Called for every number of tokens that
-	 * is tried, and again for the chosen one; a result other than 0 ends it with that error.
-	 * After -EINVAL of all numbers of tokens it is called for the same tile with a column less,
-	 * and so on: widths need not divide by all columns of a device.
+	 * tokens (wse_graph_tokens()), with the calls below. The planner calls it for every number
+	 * of tokens that it tries, and again for the one that it takes; a result other than 0 is
+	 * the error of that try. Where all numbers of tokens give -EINVAL, the planner tries the
+	 * tile with a column less, and so on: widths need not divide by all columns of a device.
 	 */
 	int (*graph)(void *ctx, struct wse_graph *g);
 	/*
-	 * writes the inputs of a micro-batch, a function of b alone: of those of a step it is
-	 * called when a device begins one, in no certain order, and again where one is repeated
+	 * writes the inputs of a micro-batch, which depend on b alone. It is called when a device
+	 * begins the micro-batch: within a step in any order, and again for one that is repeated
 	 */
 	void (*gather)(void *ctx, const struct wse_batch *b);
 	/*
-	 * adds the gradients of what gather() read, in token order, onto 0: those of one
-	 * micro-batch, likewise when it is complete; NULL: there are none
+	 * adds up the gradients of what gather() read, from 0 on and in token order, of one
+	 * micro-batch. It is called when the micro-batch is complete; NULL: there are none
 	 */
 	void (*scatter)(void *ctx, const struct wse_batch *b);
 };
@@ -146,8 +147,8 @@ struct wse_model_shape {
 
 /*
  * shape is copied; ops and ctx stay until the model and all trainers that use it are gone.
- * Callbacks are called by the thread that is in a call on params or trainer, so one at a time for
- * each of those, and must not call them.
+ * The thread that is in a call on params or trainer makes the callbacks, so one at a time for each
+ * of these; a callback must not call them.
  *
  * -EINVAL	a size or a name is missing, out of range, or there twice
  */

@@ -504,9 +504,9 @@ class wse_batch(Structure):
 
 class wse_builder(Structure):
     """
-    graph: Lists the operations of a micro-batch for a tile (wse_graph_tile()) and a number of tokens (wse_graph_tokens()), with the calls below. Called for every number of tokens that is tried, and again for the chosen one; a result other than 0 ends it with that error. After -EINVAL of all numbers of tokens it is called for the same tile with a column less, and so on: widths need not divide by all columns of a device.
-    gather: writes the inputs of a micro-batch, a function of b alone: of those of a step it is called when a device begins one, in no certain order, and again where one is repeated
-    scatter: adds the gradients of what gather() read, in token order, onto 0: those of one micro-batch, likewise when it is complete; NULL: there are none
+    graph: Lists the operations of a micro-batch for a tile (wse_graph_tile()) and a number of tokens (wse_graph_tokens()), with the calls below. The planner calls it for every number of tokens that it tries, and again for the one that it takes; a result other than 0 is the error of that try. Where all numbers of tokens give -EINVAL, the planner tries the tile with a column less, and so on: widths need not divide by all columns of a device.
+    gather: writes the inputs of a micro-batch, which depend on b alone. It is called when a device begins the micro-batch: within a step in any order, and again for one that is repeated
+    scatter: adds up the gradients of what gather() read, from 0 on and in token order, of one micro-batch. It is called when the micro-batch is complete; NULL: there are none
     """
 
 
@@ -1555,8 +1555,8 @@ The cores keep what was loaded. Commands that copy the program must have ended. 
 """)
 
 bind("wse_model_destroy", c_int, POINTER(wse_model), doc="""
--EBADF it is no model, or was destroyed before. Trainers keep what they use. NULL is ignored
-
+Trainers keep the model that they use. NULL is ignored. -EBADF: it is no model, or was destroyed
+before
 """)
 
 bind("wse_model_mlp", c_int, POINTER(wse_mlp_shape), POINTER(POINTER(wse_model)), doc="""
@@ -1572,8 +1572,8 @@ bind("wse_model_gpt", c_int, POINTER(wse_gpt_shape), POINTER(POINTER(wse_model))
 bind("wse_model_create", c_int, POINTER(wse_model_shape), POINTER(wse_builder), c_void_p,
      POINTER(POINTER(wse_model)), doc="""
 shape is copied; ops and ctx stay until the model and all trainers that use it are gone.
-Callbacks are called by the thread that is in a call on params or trainer, so one at a time for
-each of those, and must not call them.
+The thread that is in a call on params or trainer makes the callbacks, so one at a time for each
+of these; a callback must not call them.
 
 -EINVAL      a size or a name is missing, out of range, or there twice
 """)
