@@ -10,7 +10,7 @@
 
 static int read_ways(struct sim *sim, void *arg)
 {
-	twin_ways(sim->model, arg);
+	twin_ways(sim->machine, arg);
 	return 0;
 }
 

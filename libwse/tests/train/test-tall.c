@@ -29,7 +29,7 @@ static const char gpt[] =
 
 static int read_ways(struct sim *sim, void *arg)
 {
-	twin_ways(sim->model, arg);
+	twin_ways(sim->machine, arg);
 	return 0;
 }
 
