@@ -84,7 +84,7 @@ static bool is_zero(const struct wse_sqe *s, unsigned int m)
 	return !memcmp((const uint8_t *)s + member[m].off, zero, member[m].size);
 }
 
-static bool pow2_ring(uint32_t max)
+bool twin_is_ring(uint32_t max)
 {
 	return max && max < WSE_MAX_DEPTH && !(max & (max + 1));
 }
@@ -167,7 +167,7 @@ static uint32_t wrong_values(const struct wse_sqe *s)
 			w |= BIT(buf);
 		if (s->mask & 0xfff)
 			w |= BIT(mask);
-		if (!pow2_ring(s->seq & 0xffff) || s->seq >> 16 >= NVECTORS)
+		if (!twin_is_ring(s->seq & 0xffff) || s->seq >> 16 >= NVECTORS)
 			w |= BIT(seq);
 	}
 	return w;

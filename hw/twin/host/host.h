@@ -137,6 +137,7 @@ bool twin_silent_groups(struct wse_machine *m, unsigned int exec, struct twin_re
 /* check.c: status of an entry; *off: byte offset of the bad member */
 uint16_t twin_check_sqe(const struct wse_machine *m, const struct wse_sqe *s, bool admin,
 			uint32_t *off);
+bool twin_is_ring(uint32_t max); /* may a ring have entries 0 ... max? */
 
 /* queue.c */
 bool twin_queues_run(struct wse_machine *m);

@@ -37,11 +37,6 @@ void twin_reset(struct wse_machine *m)
 	twin_fabric_clear(m);
 }
 
-static bool pow2_ring(uint32_t max)
-{
-	return max && max < WSE_MAX_DEPTH && !(max & (max + 1));
-}
-
 static uint64_t reg64(const struct wse_machine *m, uint32_t lo)
 {
 	return (uint64_t)m->reg[lo / 4 + 1] << 32 | m->reg[lo / 4];
@@ -57,7 +52,8 @@ static void enable(struct wse_machine *m)
 	q->cq = reg64(m, WSE_REG_ACQ_LO);
 	q->sq_max = size & 0xffff;
 	q->cq_max = size >> 16;
-	if (!pow2_ring(q->sq_max) || !pow2_ring(q->cq_max) || q->sq & 0xfff || q->cq & 0xfff) {
+	if (!twin_is_ring(q->sq_max) || !twin_is_ring(q->cq_max) || q->sq & 0xfff ||
+	    q->cq & 0xfff) {
 		m->halted = true; /* rings that cannot be */
 		return;
 	}

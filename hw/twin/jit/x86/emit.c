@@ -17,9 +17,12 @@
 
 /* ---- instructions ---- */
 
-static void alu_rr(struct emit *e, const struct twin_dec *d, unsigned int op, bool commutes)
+#define COMMUTES (1u << 16)
+
+/* rd = rs1 op rs2 */
+static void alu_rr(struct emit *e, const struct twin_dec *d)
 {
-	unsigned int a, b, h;
+	unsigned int a, b, h, op = e->code & ~COMMUTES;
 
 	if (d->rd == 32)
 		return;
@@ -30,7 +33,7 @@ static void alu_rr(struct emit *e, const struct twin_dec *d, unsigned int op, bo
 		if (h != a)
 			rr(e, 0x8b, h, a);
 		rr(e, op, h, b);
-	} else if (commutes) {
+	} else if (e->code & COMMUTES) {
 		rr(e, op, h, a);
 	} else {
 		rr(e, 0x8b, EAX, a);
@@ -50,14 +53,15 @@ static unsigned int copied(struct emit *e, const struct twin_dec *d)
 	return h;
 }
 
-static void alu_ri(struct emit *e, const struct twin_dec *d, unsigned int ext)
+/* add, or, and, xor: /0 1 4 6 */
+static void alu_ri(struct emit *e, const struct twin_dec *d)
 {
 	unsigned int h;
 
 	if (d->rd == 32)
 		return;
 	h = copied(e, d);
-	ri(e, ext, h, (uint32_t)d->imm);
+	ri(e, e->code, h, (uint32_t)d->imm);
 	rx(e, 0x89, h, d->rd);
 }
 
@@ -66,64 +70,78 @@ static void add_imm(struct emit *e, const struct twin_dec *d)
 	if (e->constant[d->rs1])
 		set_constant(e, d->rd, e->value[d->rs1] + (uint32_t)d->imm);
 	else
-		alu_ri(e, d, 0);
+		alu_ri(e, d);
 }
 
 /* shl, shr, sar: /4 5 7 */
-static void shift_ri(struct emit *e, const struct twin_dec *d, unsigned int ext)
+static void shift_ri(struct emit *e, const struct twin_dec *d)
 {
 	unsigned int h;
 
 	if (d->rd == 32)
 		return;
 	h = copied(e, d);
-	rr(e, 0xc1, ext, h);
+	rr(e, 0xc1, e->code, h);
 	e1(e, (uint32_t)d->imm);
 	rx(e, 0x89, h, d->rd);
 }
 
-static void shift_rr(struct emit *e, const struct twin_dec *d, unsigned int ext)
+static void shift_rr(struct emit *e, const struct twin_dec *d)
 {
 	unsigned int a = src(e, d->rs1, ~0u), b = src(e, d->rs2, a);
 
 	rr(e, 0x8b, ECX, b);
 	rr(e, 0x8b, EAX, a);
-	rr(e, 0xd3, ext, EAX);
+	rr(e, 0xd3, e->code, EAX);
 	write_back(e, d->rd);
 }
 
-/* eax = flag */
-static void set_cc(struct emit *e, const struct twin_dec *d, unsigned int cc)
+/* rd = flag: setcc al; movzx eax, al */
+static void set_flag(struct emit *e, const struct twin_dec *d)
 {
-	rr(e, 0x0f90 | cc, 0, EAX);
+	rr(e, 0x0f90 | e->code, 0, EAX);
 	rr(e, 0x0fb6, EAX, EAX);
 	write_back(e, d->rd);
 }
 
+static void set_less(struct emit *e, const struct twin_dec *d)
+{
+	unsigned int a = src(e, d->rs1, ~0u);
+
+	rr(e, 0x3b, a, src(e, d->rs2, a));
+	set_flag(e, d);
+}
+
+static void set_less_imm(struct emit *e, const struct twin_dec *d)
+{
+	ri(e, 7, src(e, d->rs1, ~0u), (uint32_t)d->imm);
+	set_flag(e, d);
+}
+
 /* the upper half of a product: mul /4, imul /5 */
-static void mul_high(struct emit *e, const struct twin_dec *d, unsigned int ext)
+static void mul_high(struct emit *e, const struct twin_dec *d)
 {
 	unsigned int a = src(e, d->rs1, ~0u), b = src(e, d->rs2, a);
 
 	rr(e, 0x8b, EAX, a);
-	rr(e, 0xf7, ext, b);
+	rr(e, 0xf7, e->code, b);
 	rr(e, 0x8b, EAX, EDX);
 	write_back(e, d->rd);
 }
 
 /* eax = offset into the SRAM of rs1 + imm, or out of here */
-static void address(struct emit *e, unsigned int base, int32_t imm, uint32_t size, uint32_t n)
+static void address(struct emit *e, unsigned int base, int32_t imm, uint32_t size)
 {
 	rex(e, EAX, base);
 	bytes(e, 0x8d, 0x80 | (base & 7)); /* lea eax, [base + disp32] */
 	e4(e, (uint32_t)imm - WSE_SRAM_BASE);
 	if (size > 1) {
 		bytes(e, 0xa8, size - 1); /* test al, imm8 */
-		side_exit(e, CC_NE, n, e->index + n, false);
+		leave_exit(e, CC_NE);
 	}
 	e1(e, 0x3d); /* cmp eax, imm32 */
 	e4(e, WSE_SRAM_BYTES);
-	side_exit(e, CC_AE, n, e->index + n, false);
+	leave_exit(e, CC_AE);
 }
 
 /* reg and [r13 + rax] */
@@ -132,10 +150,13 @@ static void sram_operand(struct emit *e, unsigned int reg)
 	bytes(e, 0x44 | (reg & 7) << 3, 0x05, 0);
 }
 
+enum { QUOTIENT, REMAINDER };
+
 /* what the host's DIV cannot do is the quotient and the remainder of a division by 0 */
-static void divide(struct emit *e, const struct twin_dec *d, bool remainder)
+static void divide(struct emit *e, const struct twin_dec *d)
 {
 	unsigned int a = src(e, d->rs1, ~0u), b = src(e, d->rs2, a);
+	bool remainder = e->code == REMAINDER;
 	uint8_t *zero, *done;
 
 	rr(e, 0x8b, ECX, b);
@@ -185,38 +206,34 @@ static void read_csr(struct emit *e, const struct twin_dec *d)
 	write_back(e, d->rd);
 }
 
-static void load(struct emit *e, const struct twin_dec *d, uint32_t n)
+static void load(struct emit *e, const struct twin_dec *d)
 {
-	static const struct {
-		uint8_t size;
-		uint16_t op;
-	} how[] = {{1, 0x0fbe}, {2, 0x0fbf}, {4, 0x8b}, {1, 0x0fb6}, {2, 0x0fb7}};
-	unsigned int i = d->op - OP_lb, h;
+	unsigned int op = e->code & 0xffff, h;
 
-	address(e, src(e, d->rs1, ~0u), d->imm, how[i].size, n);
+	address(e, src(e, d->rs1, ~0u), d->imm, e->code >> 16);
 	h = d->rd == 32 ? EAX : home_of(e, d->rd, ~0u);
 	e1(e, 0x41 | (h >> 3) << 2);
-	if (how[i].op > 0xff)
-		e1(e, how[i].op >> 8);
-	e1(e, how[i].op & 0xff);
+	if (op > 0xff)
+		e1(e, op >> 8);
+	e1(e, op & 0xff);
 	sram_operand(e, h);
 	if (d->rd != 32)
 		rx(e, 0x89, h, d->rd);
 }
 
-static void store(struct emit *e, const struct twin_dec *d, uint32_t n)
+static void store(struct emit *e, const struct twin_dec *d)
 {
 	unsigned int a = src(e, d->rs1, ~0u), v = src(e, d->rs2, a);
-	uint32_t size = d->op == OP_sb ? 1 : d->op == OP_sh ? 2 : 4;
+	uint32_t size = e->code;
 
-	address(e, a, d->imm, size, n);
+	address(e, a, d->imm, size);
 	rr(e, 0x8b, ECX, EAX);
 	rr(e, 0xc1, 5, ECX);
 	e1(e, TWIN_CODE_PAGE);
 	bytes(e, 0x80, 0xbc, 0x0b); /* cmp byte [rbx + rcx + disp32], 0 */
 	e4(e, offsetof(struct twin_core, code));
 	e1(e, 0);
-	side_exit(e, CC_NE, n, e->index + n, false);
+	leave_exit(e, CC_NE);
 	if (size == 2)
 		e1(e, 0x66);
 	bytes(e, 0x41 | (v >> 3) << 2, size == 1 ? 0x88 : 0x89);
@@ -250,131 +267,114 @@ static void go(struct emit *e, uint32_t n, uint32_t target)
 	jump_to(e, e->start);
 }
 
-static void jump_register(struct emit *e, const struct twin_dec *d, uint32_t n)
+static void jump(struct emit *e, const struct twin_dec *d)
+{
+	mov_imm(e, EAX, WSE_SRAM_BASE + (e->index + e->n) * 4 + 4);
+	write_back(e, d->rd);
+	go(e, e->n + 1, e->index + e->n + (uint32_t)(d->imm / 4));
+}
+
+static void jump_register(struct emit *e, const struct twin_dec *d)
 {
 	rr(e, 0x8b, ECX, src(e, d->rs1, ~0u));
 	ri(e, 0, ECX, (uint32_t)d->imm);
 	ri(e, 4, ECX, ~1u);
 	bytes(e, 0xf6, 0xc1, 2); /* test cl, 2 */
-	side_exit(e, CC_NE, n, e->index + n, false);
+	leave_exit(e, CC_NE);
 	rr(e, 0x8b, EAX, ECX);
 	ri(e, 5, EAX, WSE_SRAM_BASE);
 	ri(e, 7, EAX, WSE_SRAM_BYTES);
-	side_exit(e, CC_AE, n, e->index + n, false);
-	mov_imm(e, EAX, WSE_SRAM_BASE + (e->index + n) * 4 + 4);
+	leave_exit(e, CC_AE);
+	mov_imm(e, EAX, WSE_SRAM_BASE + (e->index + e->n) * 4 + 4);
 	write_back(e, d->rd);
 	rr(e, 0x8b, EAX, ECX);
 	ri(e, 5, EAX, WSE_SRAM_BASE);
 	rr(e, 0xc1, 5, EAX);
 	e1(e, 2);
-	dispatch(e, n + 1);
+	dispatch(e, e->n + 1);
 }
 
-/* one instruction of a block, n before it */
-static void simple(struct emit *e, const struct twin_dec *d, uint32_t n)
+static void upper_imm(struct emit *e, const struct twin_dec *d)
 {
-	static const uint8_t cc[] = {CC_E, CC_NE, CC_L, CC_GE, CC_B, CC_AE};
-	unsigned int a, b;
-
-	switch (d->op) {
-	case OP_lui:
-		set_constant(e, d->rd, (uint32_t)d->imm);
-		break;
-	case OP_auipc:
-		set_constant(e, d->rd, WSE_SRAM_BASE + (e->index + n) * 4 + (uint32_t)d->imm);
-		break;
-	case OP_beq ... OP_bgeu:
-		a = src(e, d->rs1, ~0u);
-		b = src(e, d->rs2, a);
-		rr(e, 0x3b, a, b);
-		side_exit(e, cc[d->op - OP_beq], n + 1, e->index + n + (uint32_t)(d->imm / 4),
-			  true);
-		break;
-	case OP_lb ... OP_lhu:
-		load(e, d, n);
-		break;
-	case OP_sb ... OP_sw:
-		store(e, d, n);
-		break;
-	case OP_addi:
-		add_imm(e, d);
-		break;
-	case OP_slti:
-	case OP_sltiu:
-		ri(e, 7, src(e, d->rs1, ~0u), (uint32_t)d->imm);
-		set_cc(e, d, d->op == OP_slti ? CC_L : CC_B);
-		break;
-	case OP_xori:
-		alu_ri(e, d, 6);
-		break;
-	case OP_ori:
-		alu_ri(e, d, 1);
-		break;
-	case OP_andi:
-		alu_ri(e, d, 4);
-		break;
-	case OP_slli:
-		shift_ri(e, d, 4);
-		break;
-	case OP_srli:
-		shift_ri(e, d, 5);
-		break;
-	case OP_srai:
-		shift_ri(e, d, 7);
-		break;
-	case OP_add:
-		alu_rr(e, d, 0x03, true);
-		break;
-	case OP_sub:
-		alu_rr(e, d, 0x2b, false);
-		break;
-	case OP_xor:
-		alu_rr(e, d, 0x33, true);
-		break;
-	case OP_or:
-		alu_rr(e, d, 0x0b, true);
-		break;
-	case OP_and:
-		alu_rr(e, d, 0x23, true);
-		break;
-	case OP_sll:
-		shift_rr(e, d, 4);
-		break;
-	case OP_srl:
-		shift_rr(e, d, 5);
-		break;
-	case OP_sra:
-		shift_rr(e, d, 7);
-		break;
-	case OP_slt:
-	case OP_sltu:
-		a = src(e, d->rs1, ~0u);
-		b = src(e, d->rs2, a);
-		rr(e, 0x3b, a, b);
-		set_cc(e, d, d->op == OP_slt ? CC_L : CC_B);
-		break;
-	case OP_mul:
-		alu_rr(e, d, 0x0faf, true);
-		break;
-	case OP_mulh:
-		mul_high(e, d, 5);
-		break;
-	case OP_mulhu:
-		mul_high(e, d, 4);
-		break;
-	case OP_divu:
-	case OP_remu:
-		divide(e, d, d->op == OP_remu);
-		break;
-	case OP_csr:
-		read_csr(e, d);
-		break;
-	default:
-		twin_emit_custom(e, d, n);
-	}
+	set_constant(e, d->rd, (uint32_t)d->imm);
 }
 
-/* ---- blocks ---- */
+static void add_pc(struct emit *e, const struct twin_dec *d)
+{
+	set_constant(e, d->rd, WSE_SRAM_BASE + (e->index + e->n) * 4 + (uint32_t)d->imm);
+}
+
+static void branch(struct emit *e, const struct twin_dec *d)
+{
+	unsigned int a = src(e, d->rs1, ~0u);
+
+	rr(e, 0x3b, a, src(e, d->rs2, a));
+	side_exit(e, e->code, e->n + 1, e->index + e->n + (uint32_t)(d->imm / 4), true);
+}
+
+static void nop(struct emit *e, const struct twin_dec *d)
+{
+	(void)e, (void)d;
+}
+
+/* a row an instruction: what emits it, and its code there */
+#define LOAD(size, op) ((size) << 16 | (op))
+static const struct {
+	emitter *fn; /* NULL: it is exec.c's */
+	uint32_t code;
+} rows[] = {
+	[OP_lui] = {upper_imm},
+	[OP_auipc] = {add_pc},
+	[OP_beq] = {branch, CC_E},
+	[OP_bne] = {branch, CC_NE},
+	[OP_blt] = {branch, CC_L},
+	[OP_bge] = {branch, CC_GE},
+	[OP_bltu] = {branch, CC_B},
+	[OP_bgeu] = {branch, CC_AE},
+	[OP_lb] = {load, LOAD(1, 0x0fbe)},
+	[OP_lh] = {load, LOAD(2, 0x0fbf)},
+	[OP_lw] = {load, LOAD(4, 0x8b)},
+	[OP_lbu] = {load, LOAD(1, 0x0fb6)},
+	[OP_lhu] = {load, LOAD(2, 0x0fb7)},
+	[OP_sb] = {store, 1},
+	[OP_sh] = {store, 2},
+	[OP_sw] = {store, 4},
+	[OP_addi] = {add_imm, 0},
+	[OP_slti] = {set_less_imm, CC_L},
+	[OP_sltiu] = {set_less_imm, CC_B},
+	[OP_xori] = {alu_ri, 6},
+	[OP_ori] = {alu_ri, 1},
+	[OP_andi] = {alu_ri, 4},
+	[OP_slli] = {shift_ri, 4},
+	[OP_srli] = {shift_ri, 5},
+	[OP_srai] = {shift_ri, 7},
+	[OP_add] = {alu_rr, 0x03 | COMMUTES},
+	[OP_sub] = {alu_rr, 0x2b},
+	[OP_sll] = {shift_rr, 4},
+	[OP_slt] = {set_less, CC_L},
+	[OP_sltu] = {set_less, CC_B},
+	[OP_xor] = {alu_rr, 0x33 | COMMUTES},
+	[OP_srl] = {shift_rr, 5},
+	[OP_sra] = {shift_rr, 7},
+	[OP_or] = {alu_rr, 0x0b | COMMUTES},
+	[OP_and] = {alu_rr, 0x23 | COMMUTES},
+	[OP_mul] = {alu_rr, 0x0faf | COMMUTES},
+	[OP_mulh] = {mul_high, 5},
+	[OP_mulhu] = {mul_high, 4},
+	[OP_divu] = {divide, QUOTIENT},
+	[OP_remu] = {divide, REMAINDER},
+	[OP_csr] = {read_csr},
+	[OP_nop] = {nop},
+	[OP_jal] = {jump},
+	[OP_jalr] = {jump_register},
+	[OP_dsr0] = {twin_emit_dsr, 0},
+	[OP_dsr1] = {twin_emit_dsr, 2},
+	[OP_issue] = {twin_emit_issue},
+	[OP_route] = {twin_emit_route},
+	[OP_task] = {twin_emit_task},
+	[OP_tnext] = {twin_emit_tnext},
+	[OP_wait] = {twin_emit_wait},
+};
 
 bool twin_emit_ends(const struct twin_dec *d)
 {
@@ -383,29 +383,11 @@ bool twin_emit_ends(const struct twin_dec *d)
 
 bool twin_emits(const struct twin_dec *d, uint32_t index)
 {
-	switch (d->op) {
-	case OP_lui ... OP_auipc:
-	case OP_jalr:
-	case OP_lb ... OP_mulh:
-	case OP_mulhu:
-	case OP_divu:
-	case OP_remu:
-	case OP_nop:
-	case OP_route:
-	case OP_dsr0:
-	case OP_dsr1:
-	case OP_issue:
-	case OP_task:
-	case OP_tnext:
-	case OP_wait:
-		return true;
-	case OP_csr:
+	if (d->op == OP_csr)
 		return plain_csr(d) != 0xffff;
-	case OP_jal:
-	case OP_beq ... OP_bgeu:
+	if (d->op == OP_jal || (d->op >= OP_beq && d->op <= OP_bgeu))
 		return !(d->imm & 2) && index + (uint32_t)(d->imm / 4) < TWIN_NWORDS;
-	}
-	return false;
+	return d->op < sizeof(rows) / sizeof(*rows) && rows[d->op].fn;
 }
 
 static void finish_sides(struct emit *e)
@@ -438,22 +420,16 @@ uint32_t twin_emit_block(struct twin_mesh *m, struct twin_code *t, const struct 
 			 uint32_t index, uint32_t n)
 {
 	struct emit e = {.m = m, .t = t, .p = t->buf + t->at, .index = index, .start = t->at};
-	const struct twin_dec *d = dec;
-	uint32_t i;
 
 	memset(e.host, -1, sizeof(e.host));
 	memset(e.guest, -1, sizeof(e.guest));
 	e.constant[0] = true;
-	for (i = 0; i < n && !twin_emit_ends(d); i++, d++)
-		simple(&e, d, i);
-	if (i < n && d->op == OP_jal) {
-		mov_imm(&e, EAX, WSE_SRAM_BASE + (index + i) * 4 + 4);
-		write_back(&e, d->rd);
-		go(&e, n, index + i + (uint32_t)(d->imm / 4));
-	} else if (i < n) {
-		jump_register(&e, d, i);
-	} else { /* what comes next is exec.c's */
-		bytes(&e, 0x41, 0x83, 0xc4, n);
+	for (; e.n < n; e.n++, dec++) {
+		e.code = rows[dec->op].code;
+		rows[dec->op].fn(&e, dec);
+	}
+	if (!twin_emit_ends(dec - 1)) {		/* what comes next is exec.c's */
+		bytes(&e, 0x41, 0x83, 0xc4, n); /* add r12d, imm8 */
 		mov_imm(&e, EAX, (WSE_SRAM_BASE + (index + n) * 4) | TWIN_LEFT_AT);
 		jump_to(&e, t->leave);
 	}

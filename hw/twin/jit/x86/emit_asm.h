@@ -43,7 +43,12 @@ struct emit {
 	unsigned int next;
 	struct side side[3 * BLOCK];
 	uint32_t nsides;
+	uint32_t n;    /* instructions of the block before the one that is emitted, */
+	uint32_t code; /* and what the table of emit.c says of it */
 };
+
+/* emits an instruction */
+typedef void emitter(struct emit *e, const struct twin_dec *d);
 
 static inline void e1(struct emit *e, uint32_t b)
 {
@@ -149,10 +154,16 @@ static inline void side_exit(struct emit *e, unsigned int cc, uint32_t n, uint32
 	e->side[e->nsides++] = (struct side){here(e) - 4, n, target, taken, WAIT_NONE};
 }
 
-/* the n-th instruction of the block could not complete: must wait */
-static inline void wait_exit(struct emit *e, unsigned int cc, uint32_t n, enum twin_wait wait)
+/* the instruction is exec.c's */
+static inline void leave_exit(struct emit *e, unsigned int cc)
 {
-	side_exit(e, cc, n, e->index + n, false);
+	side_exit(e, cc, e->n, e->index + e->n, false);
+}
+
+/* it could not complete: must wait */
+static inline void wait_exit(struct emit *e, unsigned int cc, enum twin_wait wait)
+{
+	leave_exit(e, cc);
 	e->side[e->nsides - 1].wait = wait;
 }
 
@@ -260,7 +271,8 @@ static inline void write_back(struct emit *e, unsigned int rd)
 	rx(e, 0x89, EAX, rd);
 }
 
-/* emit_custom.c: the code of an instruction that is none of RISC-V's, the n-th of its block */
-void twin_emit_custom(struct emit *e, const struct twin_dec *d, uint32_t n);
+/* emit_custom.c: instructions that are none of RISC-V's */
+emitter twin_emit_dsr, twin_emit_issue, twin_emit_route, twin_emit_task, twin_emit_tnext,
+	twin_emit_wait;
 
 #endif /* TWIN_JIT_X86_EMIT_ASM_H */

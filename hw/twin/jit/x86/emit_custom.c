@@ -113,8 +113,9 @@ static void keep_base(struct emit *e, unsigned int n, struct given word0, struct
 }
 
 /* two words of a DSR */
-static void set_dsr(struct emit *e, const struct twin_dec *d, unsigned int word)
+void twin_emit_dsr(struct emit *e, const struct twin_dec *d)
 {
+	unsigned int word = e->code;
 	size_t off = offsetof(struct twin_core, dsr) + ((d->rd & 15) * 4 + word) * 4;
 	struct given a = given(e, d->rs1, ~0u), b = given(e, d->rs2, a.reg);
 
@@ -147,9 +148,9 @@ static void call_site(struct emit *e, uint32_t pc)
 	memset(e->guest, -1, sizeof(e->guest));
 }
 
-static void issue(struct emit *e, const struct twin_dec *d, uint32_t n)
+void twin_emit_issue(struct emit *e, const struct twin_dec *d)
 {
-	uint32_t pc = WSE_SRAM_BASE + (e->index + n) * 4;
+	uint32_t pc = WSE_SRAM_BASE + (e->index + e->n) * 4;
 
 	get(e, EDX, d->rs1, ~0u);
 	get(e, ECX, d->rs2, ~0u);
@@ -160,8 +161,8 @@ static void issue(struct emit *e, const struct twin_dec *d, uint32_t n)
 		call_site(e, pc);
 	}
 	ri(e, 7, EAX, TWIN_INSIDE_ON);
-	wait_exit(e, CC_B, n, WAIT_ISSUE);
-	side_exit(e, CC_NE, n + 1, e->index + n + 1, false);
+	wait_exit(e, CC_B, WAIT_ISSUE);
+	side_exit(e, CC_NE, e->n + 1, e->index + e->n + 1, false);
 }
 
 /* ---- tasks and routes ---- */
@@ -181,7 +182,7 @@ static void task_bit(struct emit *e, const struct twin_dec *d)
 	core_member(e, clear ? 0x21 : 0x09, EAX, off); /* and, or [rbx + disp32], eax */
 }
 
-static void task(struct emit *e, const struct twin_dec *d, uint32_t n)
+void twin_emit_task(struct emit *e, const struct twin_dec *d)
 {
 	unsigned int a, b;
 
@@ -197,28 +198,28 @@ static void task(struct emit *e, const struct twin_dec *d, uint32_t n)
 	mov_imm(e, EDX, (uint32_t)d->imm);
 	call(e, (uint64_t)(uintptr_t)twin_task_op);
 	bytes(e, 0x84, 0xc0); /* test al, al */
-	side_exit(e, CC_E, n, e->index + n, false);
+	leave_exit(e, CC_E);
 }
 
-static void route(struct emit *e, const struct twin_dec *d, uint32_t n)
+void twin_emit_route(struct emit *e, const struct twin_dec *d)
 {
 	get(e, EDX, d->rs1, ~0u);
 	get(e, ECX, d->rs2, ~0u);
 	call(e, (uint64_t)(uintptr_t)twin_route_inside);
 	bytes(e, 0x84, 0xc0); /* test al, al */
-	side_exit(e, CC_E, n, e->index + n, false);
+	leave_exit(e, CC_E);
 }
 
-static void task_next(struct emit *e, const struct twin_dec *d, uint32_t n)
+void twin_emit_tnext(struct emit *e, const struct twin_dec *d)
 {
 	call(e, (uint64_t)(uintptr_t)twin_task_inside);
 	bytes(e, 0x48, 0x0f, 0xba, 0xe0, 32); /* bt rax, 32 */
-	wait_exit(e, CC_AE, n, WAIT_TASK);
+	wait_exit(e, CC_AE, WAIT_TASK);
 	write_back(e, d->rd);
 }
 
 /* out of here where an engine of the mask is busy */
-static void wait(struct emit *e, const struct twin_dec *d, uint32_t n)
+void twin_emit_wait(struct emit *e, const struct twin_dec *d)
 {
 	unsigned int i;
 
@@ -229,33 +230,6 @@ static void wait(struct emit *e, const struct twin_dec *d, uint32_t n)
 		e4(e, offsetof(struct twin_core, eng) + i * sizeof(struct twin_engine) +
 			      offsetof(struct twin_engine, n));
 		e1(e, 0);
-		wait_exit(e, CC_NE, n, WAIT_ENGINES);
-	}
-}
-
-void twin_emit_custom(struct emit *e, const struct twin_dec *d, uint32_t n)
-{
-	switch (d->op) {
-	case OP_route:
-		route(e, d, n);
-		break;
-	case OP_dsr0:
-		set_dsr(e, d, 0);
-		break;
-	case OP_dsr1:
-		set_dsr(e, d, 2);
-		break;
-	case OP_issue:
-		issue(e, d, n);
-		break;
-	case OP_task:
-		task(e, d, n);
-		break;
-	case OP_tnext:
-		task_next(e, d, n);
-		break;
-	case OP_wait:
-		wait(e, d, n);
-		break;
+		wait_exit(e, CC_NE, WAIT_ENGINES);
 	}
 }
