@@ -30,7 +30,8 @@ struct wse_watch;
 
 /*
  * Called by run() in the worker's thread, or in a thread of the executor's own.
- * A gradient buffer holds a unit's dW [outs][ins] fp32, then the gradients of its vectors.
+ * A gradient buffer holds a unit's dW [outs][ins] fp32, then the gradients of its vectors. Where
+ * wse_image_grad_rows() says so, dW is of the weights that are there alone.
  */
 struct wse_micro_ops {
 	/* wait until the images of this unit are written (MemoryX may still be updating it while
@@ -44,7 +45,8 @@ struct wse_micro_ops {
 	int (*unit_take)(void *ctx, uint32_t unit, int wait);
 	void (*unit_done)(void *ctx, uint32_t unit);
 	/*
-	 * borrow a buffer of wse_unit_grad_floats() floats for a unit's gradient of one micro-batch
+	 * borrow a buffer for a unit's gradient of one micro-batch: of wse_unit_grad_floats()
+	 * floats, or of what LINEAR streams bring back and the vectors
 	 */
 	int (*grad_get)(void *ctx, uint32_t index, uint32_t unit, struct wse_shared_buf **buf);
 	/* the gradient is complete: hand the buffer over. SwarmX reduces it at once */

@@ -20,9 +20,56 @@ struct oracle {
 	uint32_t die_at, ran; /* micro-batches */
 	const struct wse_graph *g;
 	void **mem;		       /* [nvalues] */
-	struct wse_shared_buf **grads; /* [nunits] */
-	void **spills;		       /* [nspills] */
+	struct wse_shared_buf **grads; /* [nunits]: lent, or own */
+	struct wse_shared_buf
+		*own;  /* [nunits]: of all weights, where those there are handed over */
+	void **spills; /* [nspills] */
 };
+
+static const struct wse_packed *rows_of(const struct oracle *o, const struct wse_micro_batch *job,
+					uint32_t unit)
+{
+	const struct wse_unit *u = &o->g->units[unit];
+
+	return wse_image_grad_rows(&job->images[unit], (size_t)u->outs * u->ins);
+}
+
+/* where a unit's gradient is made */
+static int get_grad(struct oracle *o, const struct wse_micro_batch *job, uint32_t unit,
+		    const struct wse_micro_ops *ops, void *ctx)
+{
+	size_t n = wse_unit_grad_floats(o->g, &o->g->units[unit]);
+
+	if (!rows_of(o, job, unit))
+		return ops->grad_get(ctx, job->index, unit, &o->grads[unit]);
+	free(o->own[unit].ptr);
+	o->own[unit].ptr = malloc(n * sizeof(float));
+	o->grads[unit] = &o->own[unit];
+	return o->own[unit].ptr ? 0 : -ENOMEM;
+}
+
+static int put_grad(struct oracle *o, const struct wse_micro_batch *job, uint32_t unit,
+		    const struct wse_micro_ops *ops, void *ctx)
+{
+	const struct wse_packed *p = rows_of(o, job, unit);
+	const struct wse_unit *u = &o->g->units[unit];
+	size_t vec = (size_t)u->vec_rows * o->g->tile.cols;
+	struct wse_shared_buf *lent = o->grads[unit];
+	int ret = p ? ops->grad_get(ctx, job->index, unit, &lent) : 0;
+
+	if (ret)
+		return ret;
+	if (p) {
+		const float *made = o->own[unit].ptr;
+
+		wse_packed_pick(p, made, lent->ptr);
+		memcpy((float *)lent->ptr + p->n, made + (size_t)u->outs * u->ins,
+		       vec * sizeof(*made));
+		free(o->own[unit].ptr);
+		o->own[unit].ptr = NULL;
+	}
+	return ops->grad_put(ctx, job->index, unit, lent);
+}
 
 /* one operation, with what its unit needs before and after */
 static int step(struct oracle *o, struct wse_oracle_run *run, uint32_t at,
@@ -30,7 +77,6 @@ static int step(struct oracle *o, struct wse_oracle_run *run, uint32_t at,
 {
 	const struct wse_op *op = &o->g->ops[at];
 	const struct wse_unit *u = op->unit == WSE_NO_UNIT ? NULL : &o->g->units[op->unit];
-	uint32_t index = run->job->index;
 	int ret = 0;
 
 	if (u && ops->unit_take)
@@ -40,12 +86,12 @@ static int step(struct oracle *o, struct wse_oracle_run *run, uint32_t at,
 	if (ret)
 		return ret;
 	if (u && u->grad_first == at)
-		ret = ops->grad_get(ctx, index, op->unit, &o->grads[op->unit]);
+		ret = get_grad(o, run->job, op->unit, ops, ctx);
 	ret = ret ? ret : wse_op_type(op->kind)->oracle(run, op);
 	if (u && ops->unit_take)
 		ops->unit_done(ctx, op->unit);
 	if (!ret && u && u->grad_last == at) {
-		ret = ops->grad_put(ctx, index, op->unit, o->grads[op->unit]);
+		ret = put_grad(o, run->job, op->unit, ops, ctx);
 		if (!ret && run->job->backward && o->die_at && o->ran == o->die_at)
 			ret = -ENODEV;
 	}
@@ -92,12 +138,16 @@ static void unprepare(struct oracle *o)
 		free(o->mem[i]);
 	for (uint32_t i = 0; o->g && o->spills && i < o->g->nspills; i++)
 		free(o->spills[i]);
+	for (uint32_t i = 0; o->g && o->own && i < o->g->nunits; i++)
+		free(o->own[i].ptr);
 	free(o->mem);
 	free(o->grads);
+	free(o->own);
 	free(o->spills);
 	o->spills = NULL;
 	o->mem = NULL;
 	o->grads = NULL;
+	o->own = NULL;
 	o->g = NULL;
 }
 
@@ -129,8 +179,9 @@ static int oracle_prepare(struct wse_exec *e, const struct wse_graph *g)
 	o->g = g;
 	o->mem = calloc(g->nvalues, sizeof(*o->mem));
 	o->grads = calloc(g->nunits + 1, sizeof(*o->grads));
+	o->own = calloc(g->nunits + 1, sizeof(*o->own));
 	o->spills = calloc(g->nspills + 1, sizeof(*o->spills));
-	if (!o->mem || !o->grads || !o->spills)
+	if (!o->mem || !o->grads || !o->own || !o->spills)
 		ret = -ENOMEM;
 	for (uint32_t i = 0; i < g->nspills && !ret; i++) {
 		o->spills[i] = malloc(wse_spill_bytes(g, i));

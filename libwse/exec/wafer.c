@@ -285,6 +285,11 @@ static size_t matrix_floats(const struct wafer *w, uint32_t unit)
 	return (size_t)w->g->units[unit].outs * w->g->units[unit].ins;
 }
 
+static size_t vec_floats(const struct wafer *w, uint32_t unit)
+{
+	return (size_t)w->g->units[unit].vec_rows * w->g->tile.cols;
+}
+
 /* the order in which a unit's gradients come back; NULL: each comes to its place */
 static const struct wse_packed *packed_grad(const struct wafer *w,
 					    const struct wse_micro_batch *job, uint32_t unit)
@@ -324,8 +329,10 @@ static int reap(struct wafer *w, const struct wse_micro_ops *ops, void *ctx, int
 	if (!ret && p->loss)
 		pick_losses(w, p);
 	packed = !ret && p->grad ? packed_grad(w, p->job, p->unit) : NULL;
-	if (packed)
-		ret = wse_packed_grads(packed, matrix_floats(w, p->unit), p->grad->ptr);
+	if (packed && p->job->images[p->unit].packs)
+		ret = wse_packed_rows(packed, vec_floats(w, p->unit), p->grad->ptr);
+	else if (packed)
+		ret = wse_packed_places(packed, p->grad->ptr);
 	if (!ret && p->grad)
 		ret = ops->grad_put(ctx, p->job->index, p->unit, p->grad);
 	return ret;

@@ -10,12 +10,21 @@
 
 int wse_linear_streams = 1;
 
+/* bits of 64 elements of a run, the first one in bit 0 */
+static uint64_t word(const unsigned char *bits)
+{
+	uint64_t w;
+
+	memcpy(&w, bits, sizeof(w));
+	return w;
+}
+
 static uint32_t ones(const unsigned char *bits, size_t bytes)
 {
 	uint32_t n = 0;
 
-	for (size_t i = 0; i < bytes; i++)
-		n += (uint32_t)__builtin_popcount(bits[i]);
+	for (size_t i = 0; i < bytes; i += sizeof(uint64_t))
+		n += (uint32_t)__builtin_popcountll(word(bits + i));
 	return n;
 }
 
@@ -27,33 +36,24 @@ static struct wse_slice slice_of(const struct wse_unit *u, uint32_t chunk, int b
 	return back ? (struct wse_slice){s.in0, s.ins, s.out0, s.outs} : s;
 }
 
-/* the places of a column's elements of rows [row, end), block by block: how many */
-static uint32_t column(const struct wse_mask_shape *m, const unsigned char *bits, uint32_t nfeat,
-		       uint32_t row, uint32_t end, uint32_t from, uint32_t kcol, uint32_t *place)
-{
-	uint32_t n = 0;
-
-	for (; row < end; row += nfeat)
-		for (uint32_t k = 0; k < kcol; k++)
-			for (uint32_t f = 0; f < nfeat; f++)
-				if (wse_mask_get(m, bits, row + f, from + k))
-					place[n++] = (row + f) * m->width + from + k;
-	return n;
-}
-
 /* a command's runs: rows [row, end) of a slice */
-static void area(struct wse_packed *p, const struct wse_mask_shape *m, const unsigned char *bits,
-		 uint32_t nfeat, const struct wse_slice *s, uint32_t row, uint32_t end)
+static void area(struct wse_packed *p, const struct wse_slice *s, uint32_t row, uint32_t end)
 {
-	struct wse_packed_run *r = &p->run[p->nruns];
-	uint32_t *count = p->count + (size_t)p->nruns++ * p->cols, kcol = s->ins / p->cols;
+	struct wse_packed_run *r = &p->run[p->nruns++];
 
-	*r = (struct wse_packed_run){.at2 = p->bytes2, .at4 = p->bytes4, .most = 1};
+	*r = (struct wse_packed_run){.at2 = p->bytes2,
+				     .at4 = p->bytes4,
+				     .most = 1,
+				     .row = row,
+				     .end = end,
+				     .first = s->in0};
 	for (uint32_t c = 0; c < p->cols; c++) {
-		count[c] =
-			column(m, bits, nfeat, row, end, s->in0 + c * kcol, kcol, p->place + p->n);
-		p->n += count[c];
-		r->most = count[c] > r->most ? count[c] : r->most;
+		uint32_t n = 0;
+
+		for (uint32_t i = row; i < end; i++)
+			n += ones(p->bits + wse_mask_byte(&p->shape, i, s->in0 + c * p->shape.run),
+				  p->shape.mcstride);
+		r->most = n > r->most ? n : r->most;
 	}
 	p->bytes2 += (size_t)p->cols * wse_packed_stride(r, 2);
 	p->bytes4 += (size_t)p->cols * wse_packed_stride(r, 4);
@@ -66,16 +66,23 @@ int wse_packed_init(struct wse_packed *p, const struct wse_graph *g, const struc
 	uint32_t chunks = u->chunks_out * u->chunks_in * (back ? u->chunks_back : 1);
 	uint32_t rows = slice_of(u, 0, back).outs, at;
 
-	*p = (struct wse_packed){.cols = g->tile.cols,
-				 .blocks = wse_packed_blocks(most, m.width, g->nfeat)};
+	*p = (struct wse_packed){.buf = p->buf,
+				 .cols = g->tile.cols,
+				 .blocks = wse_packed_blocks(most, m.width, g->nfeat),
+				 .bits = bits,
+				 .shape = m,
+				 .nfeat = g->nfeat};
 	p->pieces = (rows / g->nfeat + p->blocks - 1) / p->blocks;
 	p->run = calloc((size_t)chunks * p->pieces, sizeof(*p->run));
-	p->count = calloc((size_t)chunks * p->pieces * p->cols, sizeof(*p->count));
-	p->place = malloc((ones(bits, wse_mask_bytes(&m)) + 1ul) * sizeof(*p->place));
-	if (!p->run || !p->count || !p->place) {
+	p->start = malloc((m.rows + 1ul) * sizeof(*p->start));
+	if (!p->run || !p->start) {
 		wse_packed_fini(p);
 		return -ENOMEM;
 	}
+	p->start[0] = 0;
+	for (uint32_t i = 0; i < m.rows; i++)
+		p->start[i + 1] = p->start[i] + ones(bits + (size_t)i * m.rstride, m.rstride);
+	p->n = p->start[m.rows];
 	for (uint32_t chunk = 0; chunk < chunks; chunk++) {
 		struct wse_slice s = slice_of(u, chunk, back);
 
@@ -83,7 +90,7 @@ int wse_packed_init(struct wse_packed *p, const struct wse_graph *g, const struc
 			uint64_t next = (uint64_t)(i + 1) * p->blocks * g->nfeat;
 
 			at = i * p->blocks * g->nfeat;
-			area(p, &m, bits, g->nfeat, &s, s.out0 + at,
+			area(p, &s, s.out0 + at,
 			     s.out0 + (next < s.outs ? (uint32_t)next : s.outs));
 		}
 	}
@@ -93,44 +100,209 @@ int wse_packed_init(struct wse_packed *p, const struct wse_graph *g, const struc
 void wse_packed_fini(struct wse_packed *p)
 {
 	free(p->run);
-	free(p->count);
-	free(p->place);
+	free(p->start);
 	*p = (struct wse_packed){.buf = p->buf};
 }
 
-void wse_packed_image(const struct wse_packed *p, const uint16_t *dense, uint16_t *packed)
+/* an element: its place in the areas, in the dense image, and among those that are there */
+struct element {
+	size_t at, place, own;
+};
+
+typedef void (*each_fn)(void *to, const void *from, struct element e);
+
+#define NFEAT 4u /* rows of a block, at most */
+
+/* a block of rows, where an area has its columns' next elements: at [cols], from cur [nfeat] on */
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE void block(const struct wse_packed *p, const struct wse_packed_run *r, uint32_t row,
+		  size_t *at, size_t *cur, each_fn each, void *to, const void *from)
 {
-	const uint32_t *place = p->place;
+	const struct wse_mask_shape *m = &p->shape;
 
-	for (uint32_t i = 0; i < p->nruns; i++)
-		for (uint32_t c = 0; c < p->cols; c++) {
-			size_t stride = wse_packed_stride(&p->run[i], 2);
-			uint16_t *to = packed + (p->run[i].at2 + c * stride) / 2;
-			uint32_t n = p->count[(size_t)i * p->cols + c];
+	for (uint32_t c = 0; c < p->cols; c++) {
+		size_t j = r->first + (size_t)c * m->run, b = wse_mask_byte(m, row, j);
 
-			for (uint32_t k = 0; k < n; k++)
-				to[k] = dense[*place++];
+		for (uint32_t i = 0; i < m->mcstride; i += 8, j += 64) {
+			uint64_t w[NFEAT], any = 0;
+
+			for (uint32_t f = 0; f < p->nfeat; f++) {
+				w[f] = word(p->bits + b + (size_t)f * m->rstride + i);
+				any |= w[f];
+			}
+			for (; any; any &= any - 1) {
+				uint32_t k = (uint32_t)__builtin_ctzll(any);
+
+				for (uint32_t f = 0; f < p->nfeat; f++)
+					if (w[f] >> k & 1)
+						each(to, from,
+						     (struct element){at[c]++,
+								      ((size_t)row + f) * m->width +
+									      j + k,
+								      cur[f]++});
+			}
 		}
+	}
 }
 
-int wse_packed_grads(const struct wse_packed *p, size_t floats, float *grads)
+/* all elements in the order of the areas, of `size` bytes each. -ENOMEM */
+INLINE int walk(const struct wse_packed *p, uint32_t size, each_fn each, void *to, const void *from)
 {
-	const uint32_t *place = p->place;
-	float *packed = malloc(p->bytes4);
+	size_t *at = malloc(p->cols * sizeof(*at)), cur[NFEAT];
 
-	if (!packed)
-		return wse_fail(-ENOMEM, "no memory for %zu gradients", p->n);
-	memcpy(packed, grads, p->bytes4);
-	memset(grads, 0, floats * sizeof(*grads));
-	for (uint32_t i = 0; i < p->nruns; i++)
-		for (uint32_t c = 0; c < p->cols; c++) {
-			size_t stride = wse_packed_stride(&p->run[i], 4);
-			const float *from = packed + (p->run[i].at4 + c * stride) / 4;
-			uint32_t n = p->count[(size_t)i * p->cols + c];
+	if (!at)
+		return wse_fail(-ENOMEM, "no memory for %zu weights", p->n);
+	for (uint32_t i = 0; i < p->nruns; i++) {
+		const struct wse_packed_run *r = &p->run[i];
+		size_t before = r->first / p->shape.run * p->shape.mcstride;
 
-			for (uint32_t k = 0; k < n; k++)
-				grads[*place++] = from[k];
+		for (uint32_t c = 0; c < p->cols; c++)
+			at[c] = ((size == 2 ? r->at2 : r->at4) +
+				 (size_t)c * wse_packed_stride(r, size)) /
+				size;
+		for (uint32_t row = r->row; row < r->end; row += p->nfeat) {
+			for (uint32_t f = 0; f < p->nfeat; f++)
+				cur[f] = p->start[row + f] +
+					 ones(p->bits + (size_t)(row + f) * p->shape.rstride,
+					      before);
+			block(p, r, row, at, cur, each, to, from);
 		}
-	free(packed);
+	}
+	free(at);
 	return 0;
+}
+
+static void to_area(void *to, const void *from, struct element e)
+{
+	((uint16_t *)to)[e.at] = ((const uint16_t *)from)[e.place];
+}
+
+static void to_image(void *to, const void *from, struct element e)
+{
+	((uint16_t *)to)[e.place] = ((const uint16_t *)from)[e.at];
+}
+
+static void to_row(void *to, const void *from, struct element e)
+{
+	((float *)to)[e.own] = ((const float *)from)[e.at];
+}
+
+static void to_place(void *to, const void *from, struct element e)
+{
+	((float *)to)[e.place] = ((const float *)from)[e.at];
+}
+
+int wse_packed_image(const struct wse_packed *p, const uint16_t *dense, uint16_t *packed)
+{
+	return walk(p, 2, to_area, packed, dense);
+}
+
+int wse_packed_dense(const struct wse_packed *p, const uint16_t *packed, uint16_t *dense)
+{
+	memset(dense, 0, (size_t)p->shape.rows * p->shape.width * sizeof(*dense));
+	return walk(p, 2, to_image, dense, packed);
+}
+
+/* what has come back, apart from where it goes; NULL: no memory */
+static float *apart(const struct wse_packed *p, const float *grads)
+{
+	float *came = malloc(p->bytes4);
+
+	if (came)
+		memcpy(came, grads, p->bytes4);
+	else
+		wse_fail(-ENOMEM, "no memory for %zu gradients", p->n);
+	return came;
+}
+
+int wse_packed_rows(const struct wse_packed *p, size_t vec, float *grads)
+{
+	float *came = apart(p, grads);
+	int ret = came ? walk(p, 4, to_row, grads, came) : -ENOMEM;
+
+	memmove(grads + p->n, grads + p->bytes4 / sizeof(*grads), vec * sizeof(*grads));
+	free(came);
+	return ret;
+}
+
+int wse_packed_places(const struct wse_packed *p, float *grads)
+{
+	float *came = apart(p, grads);
+
+	if (!came)
+		return -ENOMEM;
+	memset(grads, 0, (size_t)p->shape.rows * p->shape.width * sizeof(*grads));
+	if (walk(p, 4, to_place, grads, came)) {
+		free(came);
+		return -ENOMEM;
+	}
+	free(came);
+	return 0;
+}
+
+/* ---- in the image's order ---- */
+
+/* of a row: the first element behind those in the same 64 bits as j */
+static size_t next_word(const struct wse_mask_shape *m, size_t j)
+{
+	size_t k = j % m->run, left = m->run - k;
+
+	return j + (left < 64 - k % 64 ? left : 64 - k % 64);
+}
+
+void wse_packed_pick(const struct wse_packed *p, const float *from, float *to)
+{
+	const struct wse_mask_shape *m = &p->shape;
+
+	for (size_t row = 0; row < m->rows; row++)
+		for (size_t j = 0; j < m->width; j = next_word(m, j))
+			for (uint64_t w = word(p->bits + wse_mask_byte(m, row, j)); w; w &= w - 1)
+				*to++ = from[row * m->width + j + (size_t)__builtin_ctzll(w)];
+}
+
+/* so many are there of a row before its element j */
+static size_t before(const struct wse_mask_shape *m, const unsigned char *row, size_t j)
+{
+	size_t runs = j / m->run, k = j % m->run;
+	const unsigned char *run = row + runs * m->mcstride;
+	size_t n = ones(row, runs * m->mcstride) + ones(run, k / 64 * 8);
+
+	return k % 64 ? n + (size_t)__builtin_popcountll(word(run + k / 64 * 8) &
+							 ((1ull << k % 64) - 1))
+		      : n;
+}
+
+/* elements [j, end) of a row: those that are there follow each other in x */
+static const float *spread_row(const struct wse_mask_shape *m, const unsigned char *row, size_t j,
+			       size_t end, const float *x, float *out)
+{
+	for (size_t from = j, next; j < end; j = next) {
+		size_t k = j % m->run;
+		uint64_t w = word(row + j / m->run * m->mcstride + k / 64 * 8) >> k % 64;
+
+		next = next_word(m, j);
+		next = next < end ? next : end;
+		if (next - j < 64)
+			w &= (1ull << (next - j)) - 1;
+		for (; w; w &= w - 1)
+			out[j - from + (size_t)__builtin_ctzll(w)] = *x++;
+	}
+	return x;
+}
+
+void wse_packed_spread(const struct wse_packed *p, const unsigned char *bits, const float *grads,
+		       size_t at, size_t count, float *out)
+{
+	const struct wse_mask_shape *m = &p->shape;
+	size_t row = at / m->width, j = at % m->width;
+	const float *x = grads;
+
+	if (count)
+		x += p->start[row] + before(m, bits + row * m->rstride, j);
+	memset(out, 0, count * sizeof(*out));
+	for (size_t n; count; count -= n, out += n, row++, j = 0) {
+		n = m->width - j < count ? m->width - j : count;
+		x = spread_row(m, bits + row * m->rstride, j, j + n, x, out);
+	}
 }

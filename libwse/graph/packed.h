@@ -15,20 +15,27 @@ struct wse_shared_buf;
 /* streams of masked images are LINEAR where the device has them; 0: rows, for tests */
 extern int wse_linear_streams;
 
-/* of one command; at2, at4: bytes before it of bf16 and of binary32 */
+/* of one command: rows [row, end) of the image, elements from `first` on, a run for each column */
 struct wse_packed_run {
-	size_t at2, at4;
-	uint32_t most; /* elements of the column that has most, at least 1 */
+	size_t at2, at4; /* bytes before it of bf16 and of binary32 */
+	uint32_t most;	 /* elements of the column that has most, at least 1 */
+	uint32_t row, end, first;
 };
 
+/*
+ * The elements that are there have another order on the host: that of the image, row by row. There
+ * is no table of where an element of the one lies in the other: the bits say it.
+ */
 struct wse_packed {
 	struct wse_shared_buf *buf; /* the image's values; NULL: there are none */
 	uint32_t pieces, blocks;    /* commands of a chunk, blocks of each but the last */
 	uint32_t nruns, cols;	    /* chunks * pieces */
 	struct wse_packed_run *run; /* [nruns] */
-	uint32_t *count;	    /* [nruns][cols] elements of a run */
-	uint32_t *place;	    /* [n] elements in the order of runs: in the dense image */
-	size_t n, bytes2, bytes4;   /* elements; bytes of all areas */
+	uint32_t *start;	    /* [rows + 1] elements that are there before a row */
+	const unsigned char *bits;  /* the caller's */
+	struct wse_mask_shape shape;
+	uint32_t nfeat;
+	size_t n, bytes2, bytes4; /* elements; bytes of all areas */
 };
 
 /* bytes of a column's run: a multiple of 8, the distance of two columns as well */
@@ -46,19 +53,31 @@ static inline uint32_t wse_packed_blocks(uint64_t most, uint32_t width, uint32_t
 }
 
 /*
- * The layout of a unit's image, back: of the transposed one, with these bits; most: bytes that a
- * command may span in the dense image. -ENOMEM: p is empty. wse_packed_fini() leaves buf alone.
+ * The layout of a unit's image, back: of the transposed one, with these bits, which stay; most:
+ * bytes that a command may span in the dense image. -ENOMEM: p is empty. wse_packed_fini() leaves
+ * buf alone.
  */
 int wse_packed_init(struct wse_packed *p, const struct wse_graph *g, const struct wse_unit *u,
 		    int back, const unsigned char *bits, uint64_t most);
 void wse_packed_fini(struct wse_packed *p);
 
-/* dense [rows][width] to buf */
-void wse_packed_image(const struct wse_packed *p, const uint16_t *dense, uint16_t *packed);
+/* dense [rows][width] to what streams read, and back: what is not there is 0. -ENOMEM */
+int wse_packed_image(const struct wse_packed *p, const uint16_t *dense, uint16_t *packed);
+int wse_packed_dense(const struct wse_packed *p, const uint16_t *packed, uint16_t *dense);
+
 /*
- * a unit's gradients [floats], of which the first bytes4 bytes have come back: to their places.
- * -ENOMEM
+ * A unit's gradients have come back, bytes4 bytes, and behind them those of its vectors: into the
+ * image's order [n], and the vectors behind them; or to their places in [rows][width]. -ENOMEM
  */
-int wse_packed_grads(const struct wse_packed *p, size_t floats, float *grads);
+int wse_packed_rows(const struct wse_packed *p, size_t vec, float *grads);
+int wse_packed_places(const struct wse_packed *p, float *grads);
+/* gradients [rows][width] into the image's order [n]; to may be from */
+void wse_packed_pick(const struct wse_packed *p, const float *from, float *to);
+/*
+ * elements [at, at + count) of the image out of those in its order; bits: those of the layout,
+ * where its own have changed
+ */
+void wse_packed_spread(const struct wse_packed *p, const unsigned char *bits, const float *grads,
+		       size_t at, size_t count, float *out);
 
 #endif

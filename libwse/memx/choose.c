@@ -311,7 +311,7 @@ static int begin(struct wse_masks *m, const struct wse_choose_source *from, uint
 	if (m->map->ranks > 1 && !from->peers->spread)
 		return wse_fail(-ENOTSUP, "the other ranks have not come yet");
 	if (!k->next)
-		k->next = malloc(bytes);
+		k->next = malloc(2 * bytes);
 	if (!k->next)
 		return wse_fail(-ENOMEM, "no memory for the next mask of unit %u", unit);
 	memcpy(k->next, k->buf->ptr, bytes);

@@ -47,9 +47,9 @@ int wse_memx_commit(struct wse_memx *mx, double *norm, double *lr)
 	int ret = wse_memx_finish(mx);
 
 	ret = ret ? ret : wse_memx_squares(mx);
+	ret = ret ? ret : wse_memx_sum_squares(mx, &sum);
 	if (ret)
 		return ret;
-	sum = wse_memx_sum_squares(mx);
 	*norm = wse_sqrt(sum);
 	*lr = mx->of_step.set & WSE_STEP_LR ? mx->of_step.lr
 					    : wse_sched_rate(&mx->cfg.sched, mx->step);
@@ -70,6 +70,7 @@ int wse_memx_commit(struct wse_memx *mx, double *norm, double *lr)
 	mx->map.store->step = mx->step;
 	if (mx->grads.file)
 		wse_grad_file_step(mx->grads.file, mx->step + 1);
+	wse_memx_keep_rows(mx);
 	mx->pending = 1;
 	mx->masks.moving = wse_masks_turn(&mx->masks);
 	if (mx->masks.moving)

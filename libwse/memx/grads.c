@@ -22,7 +22,8 @@ static int alloc_grads(struct wse_memx *mx)
 	mx->grads.squares = calloc(mx->tab.n, sizeof(*mx->grads.squares));
 	mx->grads.rows = calloc(mx->tab.n, sizeof(*mx->grads.rows));
 	mx->grads.adds = calloc(mx->tab.n, sizeof(*mx->grads.adds));
-	if (!mx->grads.squares || !mx->grads.rows || !mx->grads.adds)
+	mx->grads.rows_of = calloc(mx->g->nunits + 1ul, sizeof(*mx->grads.rows_of));
+	if (!mx->grads.squares || !mx->grads.rows || !mx->grads.adds || !mx->grads.rows_of)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < mx->tab.n; i++)
 		if (mx->map.home[i].which && mx->tab.t[i].count > longest)
@@ -30,7 +31,7 @@ static int alloc_grads(struct wse_memx *mx)
 	mx->grads.scratch = malloc(longest * sizeof(float));
 	for (uint32_t k = 0; k < l->first[0] && !mx->cfg.forward; k++)
 		piece = l->p[k].count > piece ? l->p[k].count : piece;
-	if (mx->cfg.dir && mx->cfg.grad_places && !mx->cfg.forward)
+	if (((mx->cfg.dir && mx->cfg.grad_places) || mx->cfg.sparsity.n) && !mx->cfg.forward)
 		piece = l->longest;
 	mx->grads.piece = malloc(piece * sizeof(float));
 	return mx->grads.scratch && mx->grads.piece ? 0 : -ENOMEM;
@@ -88,6 +89,7 @@ void wse_memx_close_grads(struct wse_memx *mx)
 	wse_grad_file_close(mx->grads.file);
 	free(mx->grads.rows);
 	free(mx->grads.adds);
+	free(mx->grads.rows_of);
 	free(mx->grads.scratch);
 	free(mx->grads.squares);
 	free(mx->grads.piece);
@@ -110,11 +112,55 @@ const unsigned char *wse_memx_host_units(const struct wse_memx *mx)
 	return mx->cfg.model.family->leaf ? NULL : mx->images.early;
 }
 
+static size_t matrix_of(const struct wse_memx *mx, uint32_t unit)
+{
+	const struct wse_unit *u = &mx->g->units[unit];
+
+	return u->weight == WSE_NO_TENSOR ? 0 : (size_t)u->outs * u->ins;
+}
+
+/* how a unit's gradient lies; NULL: with the places of all weights */
+static const struct wse_packed *rows_in(const struct wse_memx *mx, uint32_t unit)
+{
+	return mx->pending ? mx->grads.rows_of[unit]
+			   : wse_image_grad_rows(&mx->images.unit[unit], matrix_of(mx, unit));
+}
+
+void wse_memx_keep_rows(struct wse_memx *mx)
+{
+	for (uint32_t i = 0; i < mx->g->nunits; i++)
+		mx->grads.rows_of[i] = wse_image_grad_rows(&mx->images.unit[i], matrix_of(mx, i));
+}
+
+int wse_memx_grad_is_plain(const struct wse_memx *mx, uint32_t unit)
+{
+	return mx->grads.unit[unit] && !rows_in(mx, unit);
+}
+
+/* floats [at, at + n) of a gradient that lies so */
+static void spread(const struct wse_memx *mx, const struct wse_packed *rows, const float *grad,
+		   uint32_t unit, size_t at, size_t n, float *out)
+{
+	size_t matrix = matrix_of(mx, unit), some = at < matrix ? matrix - at : 0;
+
+	some = some < n ? some : n;
+	if (some)
+		wse_masks_spread(&mx->masks, unit, rows, grad, at, some, out);
+	if (n > some)
+		memcpy(out + some, grad + rows->n + (at + some - matrix),
+		       (n - some) * sizeof(*out));
+}
+
 int wse_memx_sum(const struct wse_memx *mx, float *const *sums, uint32_t unit, size_t at, size_t n,
 		 float *out)
 {
+	const struct wse_packed *rows = sums[unit] ? rows_in(mx, unit) : NULL;
 	uint32_t place;
 
+	if (rows) {
+		spread(mx, rows, sums[unit], unit, at, n, out);
+		return 0;
+	}
 	if (sums[unit]) {
 		memcpy(out, sums[unit] + at, n * sizeof(*out));
 		return 0;
@@ -176,7 +222,7 @@ int wse_memx_piece_grad(const struct wse_memx *mx, const struct wse_memx_piece *
 		*grad = mx->grads.piece;
 		return 0;
 	}
-	if (mx->grads.unit[p->unit]) {
+	if (wse_memx_grad_is_plain(mx, p->unit)) {
 		*grad = mx->grads.unit[p->unit] + p->at;
 		return 0;
 	}
@@ -209,18 +255,29 @@ static int in_file(const struct wse_memx *mx, uint32_t tensor)
 	return !in_no_unit(mx, tensor) && !mx->grads.unit[mx->map.home[tensor].unit];
 }
 
-/* a gradient as one array: where it lies, or (a vector) gathered into scratch */
+/* is it a matrix's, and lies packed? */
+static const struct wse_packed *is_packed(const struct wse_memx *mx, uint32_t tensor)
+{
+	const struct wse_home *h = &mx->map.home[tensor];
+
+	return h->which ? NULL : rows_in(mx, h->unit);
+}
+
+/* a gradient in memory as one array: where it lies, or (a vector) gathered into scratch */
 static const float *contiguous(const struct wse_memx *mx, uint32_t tensor)
 {
 	const struct wse_home *h = &mx->map.home[tensor];
+	const struct wse_packed *rows = rows_in(mx, h->unit);
+	const float *grad = mx->grads.unit[h->unit];
 	struct wse_piece p;
 
 	if (!h->which)
-		return mx->grads.unit[h->unit];
+		return grad;
+	grad += rows ? rows->n : matrix_of(mx, h->unit);
 	for (size_t i = 0;
 	     wse_unit_piece(mx->g, &mx->g->units[h->unit], h->which, &mx->tab.t[tensor], i, &p);
 	     i++)
-		memcpy(mx->grads.scratch + p.from, mx->grads.unit[h->unit] + p.at,
+		memcpy(mx->grads.scratch + p.from, grad + (p.at - matrix_of(mx, h->unit)),
 		       p.count * sizeof(float));
 	return mx->grads.scratch;
 }
@@ -230,8 +287,11 @@ static size_t floats_of(const struct wse_memx *mx, uint32_t tensor)
 {
 	const struct wse_home *h = &mx->map.home[tensor];
 	const struct wse_tensor *t = &mx->tab.t[tensor];
+	const struct wse_packed *rows = is_packed(mx, tensor);
 
-	return h->which ? t->count : wse_unit_matrix_floats(&mx->g->units[h->unit], t);
+	return h->which ? t->count
+	       : rows	? rows->n
+			: wse_unit_matrix_floats(&mx->g->units[h->unit], t);
 }
 
 uint32_t wse_memx_bad_grad(const struct wse_memx *mx)
@@ -262,7 +322,7 @@ uint32_t wse_memx_bad_grad(const struct wse_memx *mx)
 	return WSE_NO_TENSOR;
 }
 
-/* the squares of a gradient in the file, without what is not used of it */
+/* block by block of all its places, without what is not used of it */
 int wse_memx_square_again(struct wse_memx *mx, uint32_t unit)
 {
 	const struct wse_memx_pieces *l = &mx->map.pieces;
@@ -327,18 +387,27 @@ static void square_rows(struct wse_memx *mx)
 	}
 }
 
-double wse_memx_sum_squares(struct wse_memx *mx)
+static int square(struct wse_memx *mx, uint32_t tensor)
 {
-	double sum = 0.0;
+	if (is_packed(mx, tensor))
+		return wse_memx_square_again(mx, mx->map.home[tensor].unit);
+	mx->grads.squares[tensor] = wse_sum_squares(contiguous(mx, tensor), floats_of(mx, tensor));
+	return 0;
+}
 
+int wse_memx_sum_squares(struct wse_memx *mx, double *sum)
+{
+	int ret = 0;
+
+	*sum = 0.0;
 	if (mx->map.ranks == 1)
 		square_rows(mx);
-	for (uint32_t i = 0; i < mx->tab.n; i++) {
+	for (uint32_t i = 0; i < mx->tab.n && !ret; i++) {
 		if (mx->map.ranks == 1 && !in_no_unit(mx, i) && !in_file(mx, i))
-			mx->grads.squares[i] = wse_sum_squares(contiguous(mx, i), floats_of(mx, i));
-		sum += mx->grads.squares[i];
+			ret = square(mx, i);
+		*sum += mx->grads.squares[i];
 	}
-	return sum;
+	return ret;
 }
 
 const double *wse_memx_grad_squares(const struct wse_memx *mx)

@@ -65,6 +65,7 @@ static void place(struct wse_image_file *f, uint32_t unit, struct wse_shared_buf
 	now.packed = old.packed;
 	now.packed_tr = old.packed_tr;
 	now.dense_grad = old.dense_grad;
+	now.packs = old.packs;
 	f->images[unit] = now;
 }
 

@@ -123,6 +123,13 @@ int wse_masks_has(const struct wse_masks *m, uint32_t tensor)
 	return 0;
 }
 
+void wse_masks_packs(struct wse_masks *m)
+{
+	for (uint32_t i = 0; m->unit && i < m->g->nunits; i++)
+		m->unit[i].packs = m->unit[i].buf &&
+				   !(m->tab->t[m->g->units[i].weight].flags & WSE_TENSOR_INPUT);
+}
+
 /* ---- what streams read ---- */
 
 /* row k of the transposed image is what the columns of this one have of input k */
@@ -153,6 +160,7 @@ void wse_masks_show(struct wse_masks *m, struct wse_image *images)
 		if (!k->buf)
 			continue;
 		k->stale = 1;
+		images[i].packs = k->packs;
 		images[i].packed = images[i].packed_tr = NULL;
 		images[i].mask = (struct wse_span){m->there ? k->buf : NULL, 0};
 		if (m->g->forward)
@@ -197,24 +205,19 @@ int wse_masks_pack(struct wse_masks *m, uint32_t unit, struct wse_image *img, in
 	k->stale = 0;
 	img->packed = &k->packed;
 	if (k->packed.buf)
-		wse_packed_image(&k->packed, wse_span_ptr(img->fwd), k->packed.buf->ptr);
-	if (!k->packed_tr.buf || !img->tr.buf)
-		return 0;
+		ret = wse_packed_image(&k->packed, wse_span_ptr(img->fwd), k->packed.buf->ptr);
+	if (ret || !k->packed_tr.buf || !img->tr.buf)
+		return ret;
 	img->packed_tr = &k->packed_tr;
-	wse_packed_image(&k->packed_tr, wse_span_ptr(img->tr), k->packed_tr.buf->ptr);
-	return 0;
+	return wse_packed_image(&k->packed_tr, wse_span_ptr(img->tr), k->packed_tr.buf->ptr);
 }
 
-/* an element and its place, and what the longest of the columns' runs adds to the others */
-uint64_t wse_masks_packed_memory(const struct wse_graph *g, const struct wse_unit *u, int images)
+uint64_t wse_masks_packed(const struct wse_graph *g, const struct wse_unit *u)
 {
 	double n = (double)u->outs * u->ins * u->density;
-	uint64_t each = images ? sizeof(uint16_t) : 0;
 
-	if (g->tile.no_linear)
-		return 0;
-	n += 2.0 * g->tile.cols * wse_sqrt(n / g->tile.cols);
-	return (uint64_t)n * (each + sizeof(uint32_t)) * (g->forward || !images ? 1 : 2);
+	/* what the longest of the columns' runs adds to the others */
+	return (uint64_t)(n + 2.0 * g->tile.cols * wse_sqrt(n / g->tile.cols));
 }
 
 /* ---- a tensor's own order ---- */
@@ -310,6 +313,9 @@ int wse_masks_turn(struct wse_masks *m)
 		struct wse_unit_mask *k = &m->unit[i];
 		unsigned char *now = k->next ? k->buf->ptr : NULL;
 
+		if (now)
+			memcpy(k->next + wse_mask_bytes(&k->fwd), now, wse_mask_bytes(&k->fwd));
+		k->turned = now != NULL;
 		for (size_t b = 0; now && b < wse_mask_bytes(&k->fwd); b++) {
 			unsigned char stays = now[b] & k->next[b];
 
@@ -326,6 +332,7 @@ void wse_masks_forget(struct wse_masks *m)
 	for (uint32_t i = 0; m->unit && i < m->g->nunits; i++) {
 		free(m->unit[i].next);
 		m->unit[i].next = NULL;
+		m->unit[i].turned = 0;
 	}
 }
 
@@ -333,4 +340,13 @@ void wse_masks_clear_grad(const struct wse_masks *m, const struct wse_memx_piece
 {
 	if (p->unit != WSE_NO_UNIT && p->rows && wse_masks_bits(m, p->unit))
 		wse_masks_clear(m, p->unit, p->at, p->count - p->vec, grad);
+}
+
+void wse_masks_spread(const struct wse_masks *m, uint32_t unit, const struct wse_packed *rows,
+		      const float *grad, size_t at, size_t count, float *out)
+{
+	const struct wse_unit_mask *k = &m->unit[unit];
+	const unsigned char *bits = k->turned ? k->next + wse_mask_bytes(&k->fwd) : k->buf->ptr;
+
+	wse_packed_spread(rows, bits, grad, at, count, out);
 }

@@ -20,7 +20,13 @@ struct wse_unit_mask {
 	struct wse_mask_shape fwd, back;
 	struct wse_packed packed, packed_tr; /* of these bits, unless they are stale */
 	int stale;
-	unsigned char *next; /* chosen for after this step: as those of the image; or NULL */
+	int packs; /* gradients lie packed, too */
+	/*
+	 * chosen for after this step: as those of the image; or NULL. Once they are the masks, it
+	 * has those of both, and behind them those that were: gradients still lie by these
+	 */
+	unsigned char *next;
+	int turned;
 };
 
 struct wse_masks {
@@ -46,6 +52,11 @@ static inline unsigned char *wse_masks_bits(const struct wse_masks *m, uint32_t 
 	return m->unit && m->unit[unit].buf ? m->unit[unit].buf->ptr : NULL;
 }
 
+/*
+ * gradients of units but those onto whose sums the host adds lie packed; before
+ * wse_masks_show()
+ */
+void wse_masks_packs(struct wse_masks *m);
 /* their place into the images, once they are there; and the transposed bits, by the others */
 void wse_masks_show(struct wse_masks *m, struct wse_image *images);
 /*
@@ -53,8 +64,8 @@ void wse_masks_show(struct wse_masks *m, struct wse_image *images);
  * images 0: the layout alone, which gradients come back in. -ENOMEM
  */
 int wse_masks_pack(struct wse_masks *m, uint32_t unit, struct wse_image *img, int images);
-/* bytes of that, of a unit with such a density */
-uint64_t wse_masks_packed_memory(const struct wse_graph *g, const struct wse_unit *u, int images);
+/* about so many elements has a packed stream of a unit, by its density */
+uint64_t wse_masks_packed(const struct wse_graph *g, const struct wse_unit *u);
 /* the bits of a part's element are set or cleared: of the next mask, if there is one */
 void wse_masks_put(struct wse_masks *m, const struct wse_sparse_part *p, size_t from, size_t count,
 		   const unsigned char *bytes);
@@ -72,6 +83,12 @@ int wse_masks_has(const struct wse_masks *m, uint32_t tensor);
 void wse_masks_clear(const struct wse_masks *m, uint32_t unit, size_t at, size_t n, float *x);
 /* of a piece's gradient what no weight uses: grad [count] */
 void wse_masks_clear_grad(const struct wse_masks *m, const struct wse_memx_piece *p, float *grad);
+/*
+ * elements [at, at + count) of a unit's matrix, out of a gradient that lies as this layout of the
+ * unit's says, until its weights are updated
+ */
+void wse_masks_spread(const struct wse_masks *m, uint32_t unit, const struct wse_packed *rows,
+		      const float *grad, size_t at, size_t count, float *out);
 /*
  * The next masks are the masks from here on, and next has what is in the old ones, too, until it is
  * forgotten. Were there any?

@@ -72,7 +72,8 @@ int wse_memx_choose_masks(struct wse_memx *mx)
 			continue;
 		if (!mx->grads.unit[i])
 			ret = wse_memx_square_again(mx, i);
-		for (uint32_t k = l->first[i]; k < l->first[i + 1] && mx->grads.unit[i]; k++)
+		for (uint32_t k = l->first[i]; k < l->first[i + 1] && wse_memx_grad_is_plain(mx, i);
+		     k++)
 			if (wse_map_has(&mx->map, k))
 				wse_masks_clear_grad(&mx->masks, &l->p[k],
 						     mx->grads.unit[i] + l->p[k].at);

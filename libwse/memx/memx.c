@@ -90,6 +90,8 @@ int wse_memx_open(const struct wse_memx_cfg *cfg, const struct wse_graph *graph,
 		mx->map.ctx = &mx->share;
 	}
 	ret = ret ? ret : wse_masks_open(&mx->masks, &mx->cfg.sparsity, &mx->map, &mx->pool);
+	if (!ret && !cfg->forward && !cfg->by_rows && !mx->grads.file)
+		wse_masks_packs(&mx->masks);
 	ret = ret ? ret : open_store(mx);
 	ret = ret ? ret : wse_memx_find_inputs(mx);
 	if (!ret)

@@ -47,6 +47,7 @@ struct wse_memx_cfg {
 	/* bytes of images that are in memory, the others in a file; 0: all are */
 	uint64_t image_room;
 	struct wse_sparsity sparsity; /* n 0: all weights are there */
+	int by_rows; /* a device has no LINEAR streams: it reads and writes whole rows */
 };
 
 /* the graph says how units lie in their images and gradients; it stays until close */

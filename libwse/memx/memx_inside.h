@@ -27,8 +27,13 @@ struct wse_memx {
 		double *squares;
 		int squared;
 		float *const *unit;	    /* [nunits], NULL: in the file */
+		/*
+		 * [nunits]: how those of the last commit lie, until units are updated; NULL: with
+		 * the places of all weights
+		 */
+		const struct wse_packed **rows_of;
 		struct wse_grad_file *file; /* NULL: gradients are in memory */
-		float *piece;		    /* the longest from the file, or of rows */
+		float *piece;		      /* the longest that has no place of its own */
 		const struct wse_rows **rows; /* [tab.n]: of tensors in no unit; NULL: 0 */
 		float **adds;		      /* [tab.n]: what wse_memx_grads() returns */
 		float *scratch;	/* the longest vector */
@@ -89,10 +94,14 @@ void wse_memx_close_grads(struct wse_memx *mx);
 /* the gradient of a piece, *grad [count]: where it lies, or read from the file. -errno of it */
 int wse_memx_piece_grad(const struct wse_memx *mx, const struct wse_memx_piece *p,
 			const float **grad);
-/* the squares of a gradient in the file once more, of what the masks leave of it */
+/* the images are about to be those of the next step: the gradients stay as they lie */
+void wse_memx_keep_rows(struct wse_memx *mx);
+/* is all of a unit's gradient in memory, with the places of all weights? */
+int wse_memx_grad_is_plain(const struct wse_memx *mx, uint32_t unit);
+/* the squares of a gradient that is not, of what the masks leave of it */
 int wse_memx_square_again(struct wse_memx *mx, uint32_t unit);
-/* the squares of all gradients: the norm's */
-double wse_memx_sum_squares(struct wse_memx *mx);
+/* the squares of all gradients: the norm's. -ENOMEM */
+int wse_memx_sum_squares(struct wse_memx *mx, double *sum);
 
 /* ---- images.c ---- */
 

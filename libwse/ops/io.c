@@ -402,12 +402,14 @@ static size_t matrix_floats(const struct wse_unit *u)
 static void vec_out_emit(struct wse_emit *e, const struct wse_op *op)
 {
 	const struct wse_unit *u = &e->g->units[op->unit];
+	const struct wse_packed *p =
+		wse_image_grad_rows(&e->job->images[op->unit], matrix_floats(u));
 	struct wse_copy c = vec_copy(e, u, op->in[0]);
 
 	c.row0 = e->g->tile.rows - 1;
 	c.rows = 1;
 	c.buf = wse_emit_buffer(e, e->grads[op->unit]);
-	c.off = matrix_floats(u) * 4;
+	c.off = p ? p->bytes4 : matrix_floats(u) * 4;
 	if (c.buf)
 		wse_emit_cmd(e, wse_cmd_copy_out(c));
 }

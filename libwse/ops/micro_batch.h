@@ -48,6 +48,7 @@ struct wse_image {
 	/* of those weights alone, and of the transposed image; NULL: streams go by rows */
 	const struct wse_packed *packed, *packed_tr;
 	int dense_grad;		/* they have a gradient all the same, in this step */
+	int packs;	/* gradients are handed over without those that are not there */
 };
 
 /* which gradients come back: NULL, or the bits of the mask */
@@ -56,13 +57,23 @@ static inline const unsigned char *wse_image_grad_mask(const struct wse_image *i
 	return img->mask.buf && !img->dense_grad ? wse_span_ptr(img->mask) : NULL;
 }
 
-/* how a unit's gradients [floats] come back when they are packed, into the place of all; or NULL */
+/* how a unit's gradients [floats] come back when they are packed; or NULL */
 static inline const struct wse_packed *wse_image_grad_packed(const struct wse_image *img,
 							      size_t floats)
 {
 	const struct wse_packed *p = wse_image_grad_mask(img) ? img->packed : NULL;
 
 	return p && p->bytes4 <= floats * 4 ? p : NULL;
+}
+
+/*
+ * how a unit's gradient is handed over: NULL, with the places of all weights, or those that are
+ * there in the image's order [n]; behind either, the gradients of its vectors
+ */
+static inline const struct wse_packed *wse_image_grad_rows(const struct wse_image *img,
+							   size_t floats)
+{
+	return img->packs ? wse_image_grad_packed(img, floats) : NULL;
 }
 
 /* One micro-batch of T tokens: all arrays are [width][T], row-major. */

@@ -15,6 +15,8 @@ struct wse_exchange {
 	struct wse_hosts *hosts;
 	uint32_t rank, ranks;
 	const struct wse_memx_pieces *pieces;
+	const struct wse_graph *g; /* of images, or NULL */
+	const struct wse_image *images;
 	struct wse_reduce fin[OWN];  /* trees that this rank finishes, of a piece each */
 	struct wse_shared_buf **got; /* [OWN][parts]: where they come in */
 	struct wse_host_msg *msgs;
@@ -154,6 +156,34 @@ void wse_exchange_begin(struct wse_exchange *x, uint32_t leaves, const uint32_t 
 								 x->parts + x->first[r]);
 }
 
+void wse_exchange_images(struct wse_exchange *x, const struct wse_graph *g,
+			 const struct wse_image *images)
+{
+	x->g = g;
+	x->images = images;
+}
+
+/* how the gradient of a unit lies; NULL: with the places of all weights */
+static const struct wse_packed *rows_of(const struct wse_exchange *x, uint32_t unit)
+{
+	const struct wse_unit *u = x->g ? &x->g->units[unit] : NULL;
+
+	return u ? wse_image_grad_rows(&x->images[unit], (size_t)u->outs * u->ins) : NULL;
+}
+
+/* a piece as it lies in the gradient of its unit */
+static struct wse_memx_piece lies(const struct wse_exchange *x, uint32_t piece)
+{
+	struct wse_memx_piece p = x->pieces->p[piece];
+	const struct wse_packed *rows = rows_of(x, p.unit);
+
+	if (rows) {
+		p.at = rows->start[p.row];
+		p.count = rows->start[p.row + p.rows] - p.at + p.vec;
+	}
+	return p;
+}
+
 static uint32_t owner_of(const struct wse_exchange *x, uint32_t piece)
 {
 	return wse_memx_piece_owner(piece, x->ranks);
@@ -209,6 +239,8 @@ static int take_stock(struct wse_exchange *x, struct wse_reduce *reduce, uint32_
 	f->file = NULL;
 	if (wse_reduce_left(reduce, f->own) != n)
 		return -EPROTO;
+	if (!n && x->g)
+		wse_reduce_size(reduce, x->g, unit, &x->images[unit]);
 	if (!n)
 		return wse_reduce_get(reduce, &f->sum);
 	f->sum = f->own[0]->buf;
@@ -277,7 +309,7 @@ static int finish_tree(struct wse_exchange *x, uint32_t k, uint32_t piece,
 		       const struct finishing *f)
 {
 	struct wse_shared_buf **got = x->got + (size_t)k * x->ranks * WSE_REDUCE_PARTS;
-	const struct wse_memx_piece *p = &x->pieces->p[piece];
+	const struct wse_memx_piece p = lies(x, piece);
 	const float *sum;
 	int ret = 0;
 
@@ -291,7 +323,7 @@ static int finish_tree(struct wse_exchange *x, uint32_t k, uint32_t piece,
 	if (f->file)
 		ret = wse_grad_file_put_piece(f->file, f->place, piece, sum);
 	else
-		memcpy((float *)f->sum->ptr + p->at, sum, p->count * sizeof(float));
+		memcpy((float *)f->sum->ptr + p.at, sum, p.count * sizeof(float));
 	wse_reduce_give_back(&x->fin[k]);
 	return ret;
 }
@@ -308,16 +340,16 @@ static int pieces_of(struct wse_exchange *x, uint32_t first, uint32_t end,
 
 	x->nmsgs = x->npassing = 0;
 	for (uint32_t i = first; i < end && !ret; i++) {
-		const struct wse_memx_piece *p = &x->pieces->p[i];
+		const struct wse_memx_piece p = lies(x, i);
 		uint32_t owner = owner_of(x, i);
 
 		if (owner != x->rank) {
-			ret = send_parts(x, owner, p, f);
+			ret = send_parts(x, owner, &p, f);
 			continue;
 		}
-		x->fin[k].count = p->count;
+		x->fin[k].count = p.count;
 		wse_reduce_begin(&x->fin[k], x->leaves);
-		ret = gather_parts(x, k++, p, f);
+		ret = gather_parts(x, k++, &p, f);
 	}
 	ret = ret ? ret : wse_hosts_swap(x->hosts, x->msgs, x->nmsgs);
 	k = 0;
@@ -372,13 +404,13 @@ int wse_exchange_collect(struct wse_exchange *x, uint32_t unit, float *sum,
 
 	x->nmsgs = 0;
 	for (uint32_t i = x->pieces->first[unit]; i < x->pieces->first[unit + 1] && !ret; i++) {
-		const struct wse_memx_piece *p = &x->pieces->p[i];
+		const struct wse_memx_piece p = lies(x, i);
 		uint32_t owner = owner_of(x, i);
 
 		if (!owner || (x->rank && owner != x->rank))
 			continue;
-		ret = sum ? message(x, x->rank ? 0 : owner, x->rank != 0, sum + p->at,
-				    p->count * sizeof(float))
+		ret = sum ? message(x, x->rank ? 0 : owner, x->rank != 0, sum + p.at,
+				    p.count * sizeof(float))
 			  : collect_piece(x, unit, i, file);
 	}
 	return ret || !sum ? ret : wse_hosts_swap(x->hosts, x->msgs, x->nmsgs);

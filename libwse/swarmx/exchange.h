@@ -24,6 +24,13 @@ uint64_t wse_exchange_memory(const struct wse_memx_pieces *pieces, uint32_t part
 uint64_t wse_exchange_file_memory(const struct wse_memx_pieces *pieces, uint32_t ranks,
 				  uint32_t parts);
 
+/*
+ * how gradients lie in a step is what the images say (wse_image_grad_rows()); they stay. Without
+ * them all have the places of all weights
+ */
+void wse_exchange_images(struct wse_exchange *x, const struct wse_graph *g,
+			 const struct wse_image *images);
+
 /* a step: rank r has the micro-batches [cut[r], cut[r + 1]) of `leaves` */
 void wse_exchange_begin(struct wse_exchange *x, uint32_t leaves, const uint32_t *cut);
 

@@ -11,6 +11,7 @@ int wse_reduce_init(struct wse_reduce *r, const struct wse_buf_pool *pool, size_
 	memset(r, 0, sizeof(*r));
 	r->pool = *pool;
 	r->count = count;
+	r->bytes = count * sizeof(float);
 	pthread_cond_init(&r->written, NULL);
 	return -pthread_mutex_init(&r->lock, NULL);
 }
@@ -83,22 +84,52 @@ void wse_reduce_begin(struct wse_reduce *r, uint32_t leaves)
 	pthread_mutex_unlock(&r->lock);
 }
 
+void wse_reduce_size(struct wse_reduce *r, const struct wse_graph *g, uint32_t unit,
+		     const struct wse_image *img)
+{
+	const struct wse_unit *u = &g->units[unit];
+	const struct wse_packed *p = wse_image_grad_rows(img, (size_t)u->outs * u->ins);
+	size_t vec = (size_t)u->vec_rows * g->tile.cols;
+	size_t count = p ? p->n + vec : wse_unit_grad_floats(g, u);
+	/* as it comes back it is somewhat longer */
+	size_t bytes = p ? p->bytes4 + vec * sizeof(float) : count * sizeof(float);
+
+	pthread_mutex_lock(&r->lock);
+	if (r->count != count || r->bytes != bytes) { /* a sum of this step may be at it */
+		r->count = count;
+		r->bytes = bytes;
+	}
+	pthread_mutex_unlock(&r->lock);
+}
+
+/* a spare node whose buffer fits; those that do not, of steps of another size, are freed */
+static struct wse_node *take_spare(struct wse_reduce *r)
+{
+	while (r->spare) {
+		struct wse_node *n = r->spare;
+
+		r->spare = n->next;
+		n->next = NULL;
+		if (n->buf->size >= r->bytes && n->buf->size - r->bytes <= r->bytes / 8)
+			return n;
+		r->nodes--;
+		free_list(r, n);
+	}
+	return NULL;
+}
+
 int wse_reduce_get(struct wse_reduce *r, struct wse_shared_buf **buf)
 {
 	struct wse_node *n;
 	int ret = 0;
 
 	pthread_mutex_lock(&r->lock);
-	n = r->spare;
-	if (n) {
-		r->spare = n->next;
-	} else {
-		size_t bytes = r->count * sizeof(float);
-
+	n = take_spare(r);
+	if (!n) {
 		n = calloc(1, sizeof(*n));
 		ret = !n	? -ENOMEM
-		      : r->bank ? wse_bank_get(r->bank, bytes, &n->buf)
-				: r->pool.alloc(r->pool.ctx, bytes, &n->buf);
+		      : r->bank ? wse_bank_get(r->bank, r->bytes, &n->buf)
+				: r->pool.alloc(r->pool.ctx, r->bytes, &n->buf);
 		if (!ret)
 			r->nodes++;
 	}

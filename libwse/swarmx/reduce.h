@@ -21,6 +21,7 @@ struct wse_node {
 struct wse_reduce {
 	struct wse_buf_pool pool;
 	size_t count;		/* floats of a gradient */
+	size_t bytes;	 /* of a buffer: at least those of count */
 	uint32_t leaves;	/* micro-batches of the step */
 	pthread_mutex_t lock;
 	struct wse_node *waiting, *spare, *lent;
@@ -47,6 +48,12 @@ void wse_reduce_in_file(struct wse_reduce *r, struct wse_grad_file *file, uint32
 			struct wse_bank *bank);
 /* begin a step, or begin it again: whatever waits or is lent is dropped */
 void wse_reduce_begin(struct wse_reduce *r, uint32_t leaves);
+/*
+ * of this step, before its first buffer: as large as gradients of a unit with this image are. The
+ * sum of the last step stays as it is
+ */
+void wse_reduce_size(struct wse_reduce *r, const struct wse_graph *g, uint32_t unit,
+		     const struct wse_image *img);
 int wse_reduce_get(struct wse_reduce *r, struct wse_shared_buf **buf);
 /* thread-safe; adds up as far as partners are there. -EINVAL for a buffer that was not lent */
 int wse_reduce_put(struct wse_reduce *r, uint32_t leaf, struct wse_shared_buf *buf);

@@ -80,6 +80,9 @@ static int grad_get(void *ctx, uint32_t index, uint32_t unit, struct wse_shared_
 		return -ECANCELED;
 	if (unit >= s->nreduce || index >= s->step.n)
 		return -EINVAL;
+	if (s->step.jobs[index].images)
+		wse_reduce_size(&s->reduce[unit], s->step.graph, unit,
+				&s->step.jobs[index].images[unit]);
 	w->lent += is_parked(s, unit) ? 0 : grad_bytes(s, unit);
 	return wse_reduce_get(&s->reduce[unit], buf);
 }

@@ -179,6 +179,38 @@ static int state_in_memory(const struct wse_graph *g, const struct wse_memx_piec
 	return 0;
 }
 
+int wse_memory_packs_grads(const struct wse_config *cfg, const struct wse_graph *g,
+			   const struct wse_tensor_table *tab, uint32_t unit)
+{
+	for (uint32_t i = 0; i < cfg->sparsity.n; i++)
+		if (cfg->sparsity.g[i].algorithm == WSE_SPARSE_RIGL)
+			return 0;
+	return g->units[unit].density > 0.0 && !g->tile.no_linear && !is_input(g, tab, unit);
+}
+
+/* of a unit's gradient */
+static uint64_t grad_bytes(const struct wse_config *cfg, const struct wse_graph *g,
+			   const struct wse_tensor_table *tab, uint32_t unit)
+{
+	const struct wse_unit *u = &g->units[unit];
+	uint64_t n = wse_unit_grad_floats(g, u);
+
+	if (wse_memory_packs_grads(cfg, g, tab, unit))
+		n = wse_masks_packed(g, u) + (uint64_t)u->vec_rows * g->tile.cols;
+	return n * sizeof(float);
+}
+
+/* masks and, of LINEAR streams, the values of both images */
+static uint64_t masks_of(const struct wse_graph *g, const struct wse_unit *u, int images)
+{
+	struct wse_mask_shape fwd = wse_mask_shape(g, u, 0), back = wse_mask_shape(g, u, 1);
+	uint64_t ways = g->forward ? 1 : 2;
+
+	return wse_mask_bytes(&fwd) + (g->forward ? 0 : wse_mask_bytes(&back)) +
+	       (images && !g->tile.no_linear ? ways * wse_masks_packed(g, u) * sizeof(uint16_t)
+					     : 0);
+}
+
 int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, const char *uri,
 		  uint32_t devices, uint32_t ranks, struct wse_memory *m)
 {
@@ -186,8 +218,7 @@ int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, con
 	int forward = cfg->forward || g->forward;
 	uint32_t arrays = forward ? 1 : wse_optim_arrays(&cfg->optim);
 	uint32_t all = devices * ranks;
-	uint64_t per = (plan->micro_batches + all - 1) / all, io = 0, masks = 0, slots;
-	uint64_t packed = 0, packed_file = 0, most = 0;
+	uint64_t per = (plan->micro_batches + all - 1) / all, io = 0, most = 0, slots;
 	uint32_t mine = (plan->micro_batches + ranks - 1) / ranks;
 	struct wse_memx_pieces pieces = {0}, kept;
 	struct wse_tensor_table tab = {0};
@@ -210,24 +241,16 @@ int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, con
 	}
 	for (uint32_t i = 0; i < g->nunits; i++) {
 		m->images += wse_unit_image_bytes(g, &g->units[i]);
-		m->grads += wse_unit_grad_floats(g, &g->units[i]) * sizeof(float) *
-			    (devices < mine ? devices : mine) * buffers(per);
+		m->grads += grad_bytes(cfg, g, &tab, i) * (devices < mine ? devices : mine) *
+			    buffers(per);
 	}
 	images_in_file(g, &tab, devices, m);
 	for (uint32_t i = 0; i < g->nunits; i++) {
-		const struct wse_unit *u = &g->units[i];
-		struct wse_mask_shape fwd, back;
-
-		if (u->density <= 0.0)
+		if (g->units[i].density <= 0.0)
 			continue;
-		fwd = wse_mask_shape(g, u, 0);
-		back = wse_mask_shape(g, u, 1);
-		packed += wse_masks_packed_memory(g, u, 1);
-		packed_file += wse_masks_packed_memory(g, u, 0);
-		masks += wse_mask_bytes(&fwd) + (forward ? 0 : wse_mask_bytes(&back));
+		m->images += masks_of(g, &g->units[i], 1);
+		m->images_file += masks_of(g, &g->units[i], 0);
 	}
-	m->images += masks + packed;
-	m->images_file += masks + packed_file;
 	grads_in_file(cfg, plan, &tab, &pieces, devices, ranks, m);
 	for (uint32_t i = 0; i < pieces.first[0]; i++) {
 		/* of several ranks, what inputs are gathered from: wse_memx_find_inputs() */
@@ -235,6 +258,8 @@ int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, con
 			m->exchange += pieces.p[i].count * (cfg->model.family->leaf ? 2 : 4);
 		most = pieces.p[i].count > most ? pieces.p[i].count : most;
 	}
+	if (cfg->sparsity.n)
+		most = pieces.longest;
 	m->grads += rows(plan, &tab, &pieces) + most * sizeof(float); /* one piece is whole */
 	if (forward) { /* the images are all there is of the weights: they are in memory */
 		m->grads = m->grads_file = m->grads_take = m->grads_disk = m->images_disk = 0;

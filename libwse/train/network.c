@@ -9,6 +9,7 @@
 #include "base/pages.h"
 #include "memx/map.h"
 #include "swarmx/reduce.h"
+#include "train/memory.h"
 
 static void at_least(struct wse_carried *most, struct wse_carried c)
 {
@@ -45,21 +46,26 @@ static void one_rank(const struct wse_config *cfg, const struct wse_plan *plan,
 		     uint32_t rank, uint32_t ranks, uint32_t all, struct wse_network *n)
 {
 	const struct wse_graph *g = &plan->graph;
-	uint64_t floats = 0, images = 0, mine = 0, image = 0, host = 0, own = 0,
-		 io = 4ull * plan->tokens, out;
+	uint64_t floats = 0, images = 0, mine = 0, image = 0, host = 0, own = 0, grads = 0,
+		 my_grads = 0, io = 4ull * plan->tokens, out;
 	uint64_t others = ranks - 1;
 	uint32_t jobs, nodes = nodes_of(plan, rank, ranks, &jobs);
 
 	for (uint32_t k = pieces->first[0]; k < pieces->n; k++) {
 		const struct wse_memx_piece *p = &pieces->p[k];
 		int owns = wse_memx_piece_owner(k, ranks) == rank;
-		uint64_t bytes = 2 * (p->count - p->vec) + 4 * p->vec;
+		uint64_t bytes = 2 * (p->count - p->vec) + 4 * p->vec, sent = p->count;
 
 		if (is_whole(cfg, tab, &g->units[p->unit]))
 			bytes = 4 * p->count;
+		if (wse_memory_packs_grads(cfg, g, tab, p->unit))
+			sent = (uint64_t)(g->units[p->unit].density * (double)(p->count - p->vec)) +
+			       p->vec;
 		floats += p->count;
+		grads += sent;
 		images += bytes;
 		mine += owns ? p->count : 0;
+		my_grads += owns ? sent : 0;
 		image += owns ? bytes : 0;
 	}
 	for (uint32_t k = 0; k < pieces->first[0]; k++) {
@@ -74,9 +80,9 @@ static void one_rank(const struct wse_config *cfg, const struct wse_plan *plan,
 		image += wse_memx_piece_owner(k, ranks) == rank ? bytes : 0;
 	}
 	out = (mine + own) / 4096 * 8;
-	at_least(&n->out, (struct wse_carried){4 * nodes * (floats - mine), others * image,
+	at_least(&n->out, (struct wse_carried){4 * nodes * (grads - my_grads), others * image,
 					       others * jobs * io, others * out});
-	at_least(&n->in, (struct wse_carried){4 * (all - nodes) * mine, images - image,
+	at_least(&n->in, (struct wse_carried){4 * (all - nodes) * my_grads, images - image,
 					      (plan->micro_batches - jobs) * io,
 					      (floats + host) / 4096 * 8 - out});
 	n->nodes = nodes > n->nodes ? nodes : n->nodes;

@@ -348,6 +348,8 @@ int wse_ranks_join(struct wse_session *s, struct wse_hosts *hosts, int err)
 	if (!r->alive || !r->cut)
 		ret = wse_fail(-ENOMEM, "no memory");
 	ret = ret ? ret : wse_exchange_open(hosts, wse_memx_pieces(s->memx), &r->x);
+	if (!ret)
+		wse_exchange_images(r->x, &s->plan.graph, wse_memx_images(s->memx));
 	ret = ret ? ret : compare_facts(s);
 	ret = ret ? ret : deal(s, s->plan.micro_batches);
 	if (ret) {

@@ -173,6 +173,7 @@ int wse_session_open_part(struct wse_session *s, const struct wse_config *cfg,
 		if (ret)
 			goto fail;
 	}
+	mc.by_rows = s->by_rows;
 	pool = wse_swarm_pool(s->swarm);
 	/* each rank has all that it evaluates with */
 	mc.rank = cfg->forward ? 0 : rank;

@@ -21,6 +21,7 @@ struct wse_session {
 	struct wse_config cfg;
 	struct wse_exec_cfg log;
 	struct wse_tile tile;		/* of every device: shapes are not mixed */
+	int by_rows;	      /* a device has no LINEAR streams */
 	struct wse_plan plan;
 	struct wse_swarm *swarm;
 	struct wse_memx *memx;

@@ -43,6 +43,20 @@ static int check_shape(struct wse_session *s, const char *uri, struct wse_exec *
 	return 0;
 }
 
+/* what lies packed is of use to devices with LINEAR streams alone */
+static int check_streams(const struct wse_session *s, const char *uri, struct wse_exec *e)
+{
+	struct wse_exec_info info;
+
+	e->ops->info(e, &info);
+	if (!info.tile.no_linear || s->by_rows || !wse_memx_masks(s->memx)->nparts)
+		return 0;
+	return wse_fail(-ENOTSUP,
+			"device %.100s has no LINEAR streams, for which the weights of this sparse "
+			"run lie packed: give it a device of ABI 1.3 or newer",
+			uri);
+}
+
 int wse_session_device(struct wse_session *s, const char *uri, struct wse_exec **exec)
 {
 	int ret = open_device(s, uri, exec);
@@ -50,6 +64,7 @@ int wse_session_device(struct wse_session *s, const char *uri, struct wse_exec *
 	if (ret)
 		return ret;
 	ret = check_shape(s, uri, *exec);
+	ret = ret ? ret : check_streams(s, uri, *exec);
 	ret = ret ? ret : prepare_device(s, uri, *exec);
 	if (ret) {
 		(*exec)->ops->close(*exec);
@@ -58,13 +73,17 @@ int wse_session_device(struct wse_session *s, const char *uri, struct wse_exec *
 	return ret;
 }
 
-/* packed streams are made where one device takes them: the others have theirs by rows */
+/*
+ * packed streams are made where one device takes them: the others have theirs by rows, and then
+ * gradients lie with the places of all weights
+ */
 static void add_streams(struct wse_session *s, struct wse_exec *e)
 {
 	struct wse_exec_info info;
 
 	e->ops->info(e, &info);
 	s->tile.no_linear &= info.tile.no_linear;
+	s->by_rows |= info.tile.no_linear;
 }
 
 /* a wafer takes whole micro-batches */

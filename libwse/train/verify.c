@@ -53,6 +53,27 @@ static size_t next_difference(const float *a, const float *b, size_t i, size_t n
 	return i;
 }
 
+/* the device sees what there is of a unit's image, or no longer */
+static int map_image(struct wse_exec *e, const struct wse_image *img)
+{
+	int ret = e->ops->map(e, img->vec.buf);
+
+	if (!ret && img->packed && img->packed->buf)
+		ret = e->ops->map(e, img->packed->buf);
+	if (!ret && img->packed_tr && img->packed_tr->buf)
+		ret = e->ops->map(e, img->packed_tr->buf);
+	return ret;
+}
+
+static void unmap_image(struct wse_exec *e, const struct wse_image *img)
+{
+	e->ops->unmap(e, img->vec.buf);
+	if (img->packed && img->packed->buf)
+		e->ops->unmap(e, img->packed->buf);
+	if (img->packed_tr && img->packed_tr->buf)
+		e->ops->unmap(e, img->packed_tr->buf);
+}
+
 /* where images come and go the device sees a unit's while it has taken it */
 static int unit_take(void *ctx, uint32_t unit, int wait)
 {
@@ -61,7 +82,7 @@ static int unit_take(void *ctx, uint32_t unit, int wait)
 
 	if (ret || r->views[unit]++)
 		return ret;
-	ret = r->e->ops->map(r->e, wse_memx_images(r->s->memx)[unit].fwd.buf);
+	ret = map_image(r->e, &wse_memx_images(r->s->memx)[unit]);
 	if (ret) {
 		r->views[unit]--;
 		wse_memx_unit_done(r->s->memx, unit);
@@ -74,7 +95,7 @@ static void unit_done(void *ctx, uint32_t unit)
 	struct replay *r = ctx;
 
 	if (!--r->views[unit])
-		r->e->ops->unmap(r->e, wse_memx_images(r->s->memx)[unit].fwd.buf);
+		unmap_image(r->e, &wse_memx_images(r->s->memx)[unit]);
 	wse_memx_unit_done(r->s->memx, unit);
 }
 
@@ -106,7 +127,7 @@ static int run(struct wse_session *s, struct wse_exec *e, const char *wave, int 
 	int ret = wse_slots_open(&r->io, s, &pool, 1, 0);
 
 	for (uint32_t i = 0; i < g->nunits && !ret && !move; i++)
-		ret = e->ops->map(e, images[i].fwd.buf);
+		ret = map_image(e, &images[i]);
 	for (uint32_t i = 0; i < g->nunits && !ret; i++)
 		if (images[i].mask.buf)
 			ret = e->ops->map(e, images[i].mask.buf);
@@ -151,7 +172,7 @@ static void unmap(struct wse_session *s, struct wse_exec *e)
 
 	for (uint32_t i = 0; i < s->plan.graph.nunits; i++) {
 		if (!wse_memx_images_move(s->memx))
-			e->ops->unmap(e, images[i].fwd.buf);
+			unmap_image(e, &images[i]);
 		if (images[i].mask.buf)
 			e->ops->unmap(e, images[i].mask.buf);
 	}
@@ -184,14 +205,13 @@ static int compare_unit(struct wse_session *s, const char *uri, const struct rep
 {
 	const struct wse_unit *u = &s->plan.graph.units[unit];
 	size_t n = wse_unit_grad_floats(&s->plan.graph, u), own, some;
-	float *a = malloc(SOME * sizeof(*a));
+	float *a = malloc(2 * SOME * sizeof(*a)), *b = a + SOME;
 	int ret = a ? 0 : wse_fail(-ENOMEM, "no memory");
 
 	for (size_t at = 0; at < n && !ret; at += some) {
-		const float *b = r->io.sums[unit] + at;
-
 		some = n - at < SOME ? n - at : SOME;
 		ret = wse_memx_sum(s->memx, s->io.sums, unit, at, some, a);
+		ret = ret ? ret : wse_memx_sum(s->memx, r->io.sums, unit, at, some, b);
 		for (size_t i = ret ? some : next_difference(a, b, 0, some); i < some && !ret;
 		     i = next_difference(a, b, i + 1, some)) {
 			const char *what = tensor_at(s, u, at + i, &own);
