@@ -21,10 +21,38 @@ struct oracle {
 	const struct wse_graph *g;
 	void **mem;		       /* [nvalues] */
 	struct wse_shared_buf **grads; /* [nunits]: lent, or own */
-	struct wse_shared_buf
-		*own;  /* [nunits]: of all weights, where those there are handed over */
+	/* [nunits]: of all weights, where those that are there are handed over */
+	struct wse_shared_buf *own;
 	void **spills; /* [nspills] */
+	/* [nunits]: the job's; of what lies packed there, all of it is here while a unit is used */
+	struct wse_image *images;
+	struct wse_shared_buf fwd, tr;
 };
+
+static int spread(const struct wse_packed *p, struct wse_shared_buf *to, struct wse_span *span)
+{
+	void *more = realloc(to->ptr, (size_t)p->shape.rows * p->shape.width * sizeof(uint16_t));
+
+	if (!more)
+		return -ENOMEM;
+	to->ptr = more;
+	*span = (struct wse_span){to, 0};
+	return wse_packed_dense(p, p->buf->ptr, more);
+}
+
+/* a unit's image is there: with the places of all weights, as scalar loops read it */
+static int see_image(struct oracle *o, const struct wse_micro_batch *job, uint32_t unit)
+{
+	struct wse_image *img = &o->images[unit];
+	int ret = 0;
+
+	*img = job->images[unit];
+	if (!img->fwd.buf && img->packed)
+		ret = spread(img->packed, &o->fwd, &img->fwd);
+	if (!ret && !img->tr.buf && img->packed_tr)
+		ret = spread(img->packed_tr, &o->tr, &img->tr);
+	return ret;
+}
 
 static const struct wse_packed *rows_of(const struct oracle *o, const struct wse_micro_batch *job,
 					uint32_t unit)
@@ -72,8 +100,8 @@ static int put_grad(struct oracle *o, const struct wse_micro_batch *job, uint32_
 }
 
 /* one operation, with what its unit needs before and after */
-static int step(struct oracle *o, struct wse_oracle_run *run, uint32_t at,
-		const struct wse_micro_ops *ops, void *ctx)
+static int step(struct oracle *o, struct wse_oracle_run *run, const struct wse_micro_batch *job,
+		uint32_t at, const struct wse_micro_ops *ops, void *ctx)
 {
 	const struct wse_op *op = &o->g->ops[at];
 	const struct wse_unit *u = op->unit == WSE_NO_UNIT ? NULL : &o->g->units[op->unit];
@@ -85,7 +113,9 @@ static int step(struct oracle *o, struct wse_oracle_run *run, uint32_t at,
 		ret = ops->unit_ready(ctx, op->unit);
 	if (ret)
 		return ret;
-	if (u && u->grad_first == at)
+	if (u)
+		ret = see_image(o, job, op->unit);
+	if (!ret && u && u->grad_first == at)
 		ret = get_grad(o, run->job, op->unit, ops, ctx);
 	ret = ret ? ret : wse_op_type(op->kind)->oracle(run, op);
 	if (u && ops->unit_take)
@@ -107,15 +137,18 @@ static int oracle_run(struct wse_exec *e, const struct wse_micro_batch *jobs, ui
 	if (!o->g)
 		return -EINVAL;
 	for (uint32_t i = 0; i < n && !ret; i++) {
-		struct wse_oracle_run run = {o->g, &jobs[i], o->mem, o->grads, o->spills};
+		struct wse_micro_batch job;
+		struct wse_oracle_run run = {o->g, &job, o->mem, o->grads, o->spills};
 		uint32_t nops = jobs[i].backward ? o->g->nops : o->g->nforward;
 
 		if (jobs[i].backward && o->die_at && ++o->ran > o->die_at)
 			return -ENODEV;
 		if (ops->begin)
 			ret = ops->begin(ctx, jobs[i].index);
+		job = jobs[i]; /* its spans are valid now */
+		job.images = o->images;
 		for (uint32_t at = 0; at < nops && !ret; at++)
-			ret = step(o, &run, at, ops, ctx);
+			ret = step(o, &run, &jobs[i], at, ops, ctx);
 		if (!ret && ops->done)
 			ret = ops->done(ctx, jobs[i].index);
 	}
@@ -143,6 +176,11 @@ static void unprepare(struct oracle *o)
 	free(o->mem);
 	free(o->grads);
 	free(o->own);
+	free(o->images);
+	free(o->fwd.ptr);
+	free(o->tr.ptr);
+	o->images = NULL;
+	o->fwd.ptr = o->tr.ptr = NULL;
 	free(o->spills);
 	o->spills = NULL;
 	o->mem = NULL;
@@ -180,8 +218,9 @@ static int oracle_prepare(struct wse_exec *e, const struct wse_graph *g)
 	o->mem = calloc(g->nvalues, sizeof(*o->mem));
 	o->grads = calloc(g->nunits + 1, sizeof(*o->grads));
 	o->own = calloc(g->nunits + 1, sizeof(*o->own));
+	o->images = calloc(g->nunits + 1, sizeof(*o->images));
 	o->spills = calloc(g->nspills + 1, sizeof(*o->spills));
-	if (!o->mem || !o->grads || !o->own || !o->spills)
+	if (!o->mem || !o->grads || !o->own || !o->images || !o->spills)
 		ret = -ENOMEM;
 	for (uint32_t i = 0; i < g->nspills && !ret; i++) {
 		o->spills[i] = malloc(wse_spill_bytes(g, i));

@@ -19,6 +19,7 @@
 int wse_memx_open_images(struct wse_memx *mx)
 {
 	const uint32_t n = mx->g->nunits + 1;
+	size_t whole = 64;
 
 	mx->images.buf = calloc(n, sizeof(struct wse_shared_buf *));
 	mx->images.unit = calloc(n, sizeof(*mx->images.unit));
@@ -41,14 +42,20 @@ int wse_memx_open_images(struct wse_memx *mx)
 	}
 	for (uint32_t i = 0; i < mx->g->nunits; i++) {
 		const struct wse_unit *u = &mx->g->units[i];
-		int ret = mx->pool.alloc(mx->pool.ctx, wse_unit_image_bytes(mx->g, u),
+		int alone = wse_masks_alone(&mx->masks, i);
+		size_t both = 2 * wse_unit_fwd_bytes(u), bytes = wse_unit_image_bytes(mx->g, u);
+		int ret = mx->pool.alloc(mx->pool.ctx, alone ? bytes - both + 64 : bytes,
 					 &mx->images.buf[i]);
 
 		if (ret)
 			return ret;
-		mx->images.unit[i] = wse_image_spans(mx->g, u, mx->images.buf[i]);
+		if (alone && both > whole)
+			whole = both;
+		mx->images.unit[i] = alone ? (struct wse_image){.vec = {mx->images.buf[i], 0}}
+					   : wse_image_spans(mx->g, u, mx->images.buf[i]);
 	}
-	return 0;
+	mx->images.whole = (struct wse_shared_buf){.ptr = wse_pages_alloc(whole), .size = whole};
+	return mx->images.whole.ptr ? 0 : -ENOMEM;
 }
 
 void wse_memx_close_images(struct wse_memx *mx)
@@ -59,6 +66,7 @@ void wse_memx_close_images(struct wse_memx *mx)
 			mx->pool.free(mx->pool.ctx, mx->images.buf[i]);
 	for (uint32_t i = 0; mx->images.mirror && i < mx->tab.n; i++)
 		free(mx->images.mirror[i]);
+	free(mx->images.whole.ptr);
 	free(mx->images.buf);
 	free(mx->images.unit);
 	free(mx->images.early);
@@ -209,6 +217,23 @@ void wse_memx_set_ready(struct wse_memx *mx, uint32_t unit, int ready)
 	pthread_mutex_unlock(&mx->images.lock);
 }
 
+/* an image that is kept packed alone has all its places while it is written */
+static void begin_writing(struct wse_memx *mx, uint32_t unit)
+{
+	struct wse_image *img = &mx->images.unit[unit];
+
+	if (!wse_masks_alone(&mx->masks, unit))
+		return;
+	img->fwd = (struct wse_span){&mx->images.whole, 0};
+	img->tr = (struct wse_span){&mx->images.whole, wse_unit_fwd_bytes(&mx->g->units[unit])};
+}
+
+static void end_writing(struct wse_memx *mx, uint32_t unit)
+{
+	if (wse_masks_alone(&mx->masks, unit))
+		mx->images.unit[unit].fwd.buf = mx->images.unit[unit].tr.buf = NULL;
+}
+
 /* updating: first, what the commit has not updated; its gradient is used up then */
 static int pass_unit(struct wse_memx *mx, uint32_t unit, int updating)
 {
@@ -218,6 +243,7 @@ static int pass_unit(struct wse_memx *mx, uint32_t unit, int updating)
 
 	if (ret)
 		return ret;
+	begin_writing(mx, unit);
 	if (!wse_memx_images_alone(&mx->cfg))
 		ret = wse_memx_pass(mx, mx->map.pieces.first[unit], mx->map.pieces.first[unit + 1],
 				    updating);
@@ -227,6 +253,7 @@ static int pass_unit(struct wse_memx *mx, uint32_t unit, int updating)
 		ret = copy_mirror(mx, unit);
 	if (!ret)
 		ret = wse_masks_pack(&mx->masks, unit, &mx->images.unit[unit], !mx->images.file);
+	end_writing(mx, unit);
 	end = mx->images.file ? wse_image_file_end(mx->images.file, unit, mx->step, !ret) : 0;
 	ret = ret ? ret : end;
 	if (ret)

@@ -123,11 +123,15 @@ int wse_masks_has(const struct wse_masks *m, uint32_t tensor)
 	return 0;
 }
 
-void wse_masks_packs(struct wse_masks *m)
+void wse_masks_packs(struct wse_masks *m, int grads, int images)
 {
-	for (uint32_t i = 0; m->unit && i < m->g->nunits; i++)
-		m->unit[i].packs = m->unit[i].buf &&
-				   !(m->tab->t[m->g->units[i].weight].flags & WSE_TENSOR_INPUT);
+	for (uint32_t i = 0; m->unit && i < m->g->nunits; i++) {
+		struct wse_unit_mask *k = &m->unit[i];
+		int input = k->buf && m->tab->t[m->g->units[i].weight].flags & WSE_TENSOR_INPUT;
+
+		k->packs = grads && k->buf && !input;
+		k->alone = images && k->buf && !input && !m->g->tile.no_linear;
+	}
 }
 
 /* ---- what streams read ---- */

@@ -21,6 +21,7 @@ struct wse_unit_mask {
 	struct wse_packed packed, packed_tr; /* of these bits, unless they are stale */
 	int stale;
 	int packs; /* gradients lie packed, too */
+	int alone; /* images lie packed alone */
 	/*
 	 * chosen for after this step: as those of the image; or NULL. Once they are the masks, it
 	 * has those of both, and behind them those that were: gradients still lie by these
@@ -53,10 +54,14 @@ static inline unsigned char *wse_masks_bits(const struct wse_masks *m, uint32_t 
 }
 
 /*
- * gradients of units but those onto whose sums the host adds lie packed; before
- * wse_masks_show()
+ * Of units but those that inputs are gathered from, onto whose sums the host adds, gradients lie
+ * packed, and (images) images do alone. Before wse_masks_show()
  */
-void wse_masks_packs(struct wse_masks *m);
+void wse_masks_packs(struct wse_masks *m, int grads, int images);
+static inline int wse_masks_alone(const struct wse_masks *m, uint32_t unit)
+{
+	return m->unit && m->unit[unit].alone;
+}
 /* their place into the images, once they are there; and the transposed bits, by the others */
 void wse_masks_show(struct wse_masks *m, struct wse_image *images);
 /*

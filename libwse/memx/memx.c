@@ -42,18 +42,36 @@ static int open_store(struct wse_memx *mx)
 }
 
 /*
+ * What lies packed of masked units. Gradients in files do not, and images of several ranks are sent
+ * with the places of all weights
+ */
+static int open_masks(struct wse_memx *mx)
+{
+	const struct wse_memx_cfg *cfg = &mx->cfg;
+	int ret = wse_masks_open(&mx->masks, &cfg->sparsity, &mx->map, &mx->pool);
+	int may = !cfg->forward && !cfg->by_rows;
+
+	if (!ret)
+		wse_masks_packs(&mx->masks, may && !mx->grads.file,
+				may && !(cfg->dir && cfg->image_room) && mx->map.ranks == 1);
+	return ret;
+}
+
+/*
  * Weights and images of a run that begins: a piece is rounded into its image when its weights are
- * made, and a file of the state is not read for that. Masks come between the two, and what other
- * ranks keep goes into images as it is made: then the one comes after the other.
+ * made, and a file of the state is not read for that. What other ranks keep goes into images as it
+ * is made: then the one comes after the other. Masks come first: they do not depend on weights
+ * that are kept.
  */
 static int make_initial(struct wse_memx *mx)
 {
 	int ret;
 
-	mx->initial = !mx->masks.nparts && mx->map.ranks == 1;
-	ret = wse_map_init(&mx->map, mx->cfg.seed,
-			   mx->initial ? mx->map.pieces.first[0] : mx->map.pieces.n);
-	ret = ret ? ret : wse_choose_first(&mx->masks, mx->cfg.seed);
+	mx->initial = mx->map.ranks == 1;
+	ret = wse_choose_first(&mx->masks, mx->cfg.seed);
+	if (!ret)
+		ret = wse_map_init(&mx->map, mx->cfg.seed,
+				   mx->initial ? mx->map.pieces.first[0] : mx->map.pieces.n);
 	ret = ret ? ret : wse_memx_refresh(mx);
 	mx->initial = 0;
 	return ret;
@@ -80,6 +98,7 @@ int wse_memx_open(const struct wse_memx_cfg *cfg, const struct wse_graph *graph,
 		ret = wse_map_make(&mx->map, graph, &mx->tab, cfg->rank,
 				   cfg->ranks ? cfg->ranks : 1);
 	ret = ret ? ret : wse_memx_open_grads(mx);
+	ret = ret ? ret : open_masks(mx);
 	ret = ret ? ret : wse_memx_open_images(mx);
 	if (!ret && mx->map.ranks > 1) {
 		ret = wse_share_make(&mx->share, &mx->map, mx->images.unit);
@@ -89,9 +108,6 @@ int wse_memx_open(const struct wse_memx_cfg *cfg, const struct wse_graph *graph,
 		mx->share.want_ctx = mx;
 		mx->map.ctx = &mx->share;
 	}
-	ret = ret ? ret : wse_masks_open(&mx->masks, &mx->cfg.sparsity, &mx->map, &mx->pool);
-	if (!ret && !cfg->forward && !cfg->by_rows && !mx->grads.file)
-		wse_masks_packs(&mx->masks);
 	ret = ret ? ret : open_store(mx);
 	ret = ret ? ret : wse_memx_find_inputs(mx);
 	if (!ret)

@@ -45,6 +45,8 @@ struct wse_memx {
 		struct wse_shared_buf **buf; /* [nunits]: fwd, tr, vec */
 		struct wse_image *unit;	     /* [nunits] */
 		struct wse_image_file *file; /* NULL: all images are in memory */
+		/* both images of the unit that is updated, where those are kept packed alone */
+		struct wse_shared_buf whole;
 		/* the unit whose image other ranks' weights go to; WSE_NO_UNIT: none */
 		uint32_t writing;
 		struct wse_input *inputs; /* [tab.n] */

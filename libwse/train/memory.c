@@ -200,6 +200,24 @@ static uint64_t grad_bytes(const struct wse_config *cfg, const struct wse_graph 
 	return n * sizeof(float);
 }
 
+/* images in memory, but for what lies packed: of its units one is written at a time */
+static uint64_t images_of(const struct wse_graph *g, const struct wse_tensor_table *tab,
+			  uint32_t ranks)
+{
+	uint64_t sum = 0, most = 0;
+
+	for (uint32_t i = 0; i < g->nunits; i++) {
+		const struct wse_unit *u = &g->units[i];
+		uint64_t both = 2 * wse_unit_fwd_bytes(u);
+		int alone = u->density > 0.0 && !g->forward && !g->tile.no_linear && ranks == 1 &&
+			    !is_input(g, tab, i);
+
+		sum += wse_unit_image_bytes(g, u) - (alone ? both : 0);
+		most = alone && both > most ? both : most;
+	}
+	return sum + most;
+}
+
 /* masks and, of LINEAR streams, the values of both images */
 static uint64_t masks_of(const struct wse_graph *g, const struct wse_unit *u, int images)
 {
@@ -239,8 +257,8 @@ int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, con
 		wse_tensor_table_fini(&tab);
 		return wse_fail(ret, "%s", strerror(-ret));
 	}
+	m->images = images_of(g, &tab, forward ? 1 : ranks);
 	for (uint32_t i = 0; i < g->nunits; i++) {
-		m->images += wse_unit_image_bytes(g, &g->units[i]);
 		m->grads += grad_bytes(cfg, g, &tab, i) * (devices < mine ? devices : mine) *
 			    buffers(per);
 	}
