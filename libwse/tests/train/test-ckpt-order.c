@@ -51,14 +51,14 @@ static int read_model(const char *keys, struct wse_memx_cfg *cfg)
 			yaml, sizeof(yaml),
 			"trainer:\n"
 			"  init:\n"
-			"    model: {hidden_size: 1024, num_hidden_layers: 1, num_heads: 16,\n"
+			"    model: {hidden_size: %d, num_hidden_layers: 1, num_heads: 16,\n"
 			"            vocab_size: 256, max_position_embeddings: 16, %s}\n"
 			"    optimizer: {AdamW: {betas: [0.9, 0.95]}}\n"
 			"    schedulers: [{ConstantLR: {learning_rate: 3.0e-3}}]\n"
 			"    loop: {max_steps: 20, eval_frequency: 0}\n"
 			"  fit:\n"
 			"    train_dataloader: {batch_size: 1, data_dir: TEXT}\n",
-			keys),
+			TAP_SANITIZED ? 512 : 1024, keys),
 		.data = dir};
 	int ret = wse_config_read(&src, &c, &faults);
 
