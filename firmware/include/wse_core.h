@@ -185,6 +185,16 @@ static inline void wse_task_take(void)
 	__asm__ volatile(".insn r 0x0b, %0, 0, x0, x0, x0" :: "i"(WSE_F3_TNEXT) : "memory");
 }
 
+/* Waits for the next ready task and runs it: what a program without the firmware's loop does. */
+static inline void wse_task_run(void)
+{
+	wse_task_fn task;
+
+	__asm__ volatile(".insn r 0x0b, %1, 0, %0, x0, x0"
+			 : "=r"(task) : "i"(WSE_F3_TNEXT) : "memory");
+	task(wse_csr_read(WSE_CSR_WDATA), wse_csr_read(WSE_CSR_WINFO));
+}
+
 /*
  * an fp32 constant as the bits that a scalar operand takes; the cores have no scalar floating point
  */

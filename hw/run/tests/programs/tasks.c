@@ -32,14 +32,7 @@ int main(void)
 	wse_task_bind(3, 2);
 	wse_task_entry(4, lanes);
 	wse_send(3, 1);
-	while (!b[0]) {
-		wse_task_fn task;
-
-		__asm__ volatile(".insn r 0x0b, %1, 0, %0, x0, x0"
-				 : "=r"(task)
-				 : "i"(WSE_F3_TNEXT)
-				 : "memory");
-		task(wse_csr_read(WSE_CSR_WDATA), wse_csr_read(WSE_CSR_WINFO));
-	}
+	while (!b[0])
+		wse_task_run();
 	return sum == 15 && b[0] == 36 ? 0 : 1;
 }

@@ -13,17 +13,6 @@ static __attribute__((noinline)) void take(uint32_t data, uint32_t info)
 	got = data;
 }
 
-static void next(void)
-{
-	wse_task_fn task;
-
-	__asm__ volatile(".insn r 0x0b, %1, 0, %0, x0, x0"
-			 : "=r"(task)
-			 : "i"(WSE_F3_TNEXT)
-			 : "memory");
-	task(wse_csr_read(WSE_CSR_WDATA), wse_csr_read(WSE_CSR_WINFO));
-}
-
 static void compute(void)
 {
 	for (volatile uint32_t i = 0; i < 20000; i++)
@@ -39,7 +28,7 @@ int main(void)
 		wse_route(3, WSE_RX(E) | WSE_TX(R));
 		wse_task_entry(2, take);
 		wse_task_bind(3, 2);
-		next();
+		wse_task_run();
 		return got == 7 ? 0 : 1;
 	case 1:
 		wse_route(3, WSE_RX(R) | WSE_TX(W));
@@ -57,7 +46,7 @@ int main(void)
 		wse_dsr_fabin(0, 6);
 		wse_dsr_mem(1, (uint32_t)memory, WSE_DT_I32, 4, 4);
 		wse_issue(WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MOVE, 1, 0, 0), 0);
-		next();
+		wse_task_run();
 		return 1;
 	}
 }
