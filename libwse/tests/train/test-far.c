@@ -111,12 +111,13 @@ static void resumed(void)
 					    "loop.max_steps=3", "loop.max_steps=4"};
 	static const uint32_t ranks[] = {2, 1, 3, 1}, files[] = {WSE_FILES_IMAGES, WSE_FILES_IMAGES,
 								 WSE_FILES_GRADS, WSE_FILES_GRADS};
-	struct job one = {.name = "whole", .model = gpt, .steps = steps[3], .devices = 1};
+	const uint32_t parts = TAP_SANITIZED ? 2 : 4;
+	struct job one = {.name = "whole", .model = gpt, .steps = steps[parts - 1], .devices = 1};
 	struct job j = {.name = "parts", .model = gpt, .devices = 1};
 	char want[65], got[65];
 	int bad = on(1, &one, want);
 
-	for (uint32_t i = 0; i < 4; i++) {
+	for (uint32_t i = 0; i < parts; i++) {
 		j.steps = steps[i];
 		j.files = files[i];
 		j.resume = i > 0;
@@ -124,8 +125,8 @@ static void resumed(void)
 		bad |= j.res[0].steps != i + 1;
 	}
 	ok(!bad && !strcmp(want, got),
-	   "resumed with gradients and images in files, from 2 ranks to 1, to 3, to 1: the hash of "
-	   "one run");
+	   "resumed with gradients and images in files, from 2 ranks to 1%s: the hash of one run",
+	   parts == 4 ? ", to 3, to 1" : "");
 }
 
 int main(void)

@@ -627,8 +627,10 @@ int main(void)
 				2},
 		  "one block, a sequence in one row");
 	kink("model.num_hidden_layers=2");
-	kink("model.num_hidden_layers=8");
-	kink("model.hidden_size=128");
+	if (!TAP_SANITIZED) { /* the same way to other numbers */
+		kink("model.num_hidden_layers=8");
+		kink("model.hidden_size=128");
+	}
 	same_bits();
 	slots();
 	lost();
