@@ -27,6 +27,8 @@ struct index {
 	uint32_t n, room;
 	const char **file; /* [nfiles] each name once, in order */
 	uint32_t nfiles;
+	int totals;	/* how often it says total_size, the bytes of all its tensors */
+	uint64_t total; /* what it says */
 };
 
 /* ---- the text ---- */
@@ -58,6 +60,29 @@ static void weight_map(struct st_json *j, struct index *ix)
 	st_json_expect(j, '}');
 }
 
+/* of an object that says more the total_size alone; what is no object says nothing */
+static void metadata(struct st_json *j, struct index *ix)
+{
+	if (!st_json_next(j, '{')) {
+		st_json_skip(j);
+		return;
+	}
+	if (st_json_next(j, '}'))
+		return;
+	do {
+		const char *key = st_json_string(j);
+
+		st_json_expect(j, ':');
+		if (j->ret || strcmp(key, "total_size"))
+			st_json_skip(j);
+		else if (ix->totals++)
+			ST_JSON_FAULT(j, -EBADMSG, "total_size is in the index twice");
+		else
+			ix->total = st_json_whole(j);
+	} while (!j->ret && st_json_next(j, ','));
+	st_json_expect(j, '}');
+}
+
 /* text [len], and a 0 behind it */
 static int parse(char *text, size_t len, struct index *ix)
 {
@@ -69,7 +94,9 @@ static int parse(char *text, size_t len, struct index *ix)
 		const char *key = st_json_string(&j);
 
 		st_json_expect(&j, ':');
-		if (j.ret || strcmp(key, "weight_map"))
+		if (!j.ret && !strcmp(key, "metadata"))
+			metadata(&j, ix);
+		else if (j.ret || strcmp(key, "weight_map"))
 			st_json_skip(&j);
 		else if (maps++)
 			ST_JSON_FAULT(&j, -EBADMSG, "weight_map is in the index twice");
@@ -219,6 +246,21 @@ static int open_shards(const char *path, const struct index *ix, struct wse_st_f
 	return ret;
 }
 
+static int check_total(const struct index *ix, const struct wse_st_file *f)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < f->nshards; i++)
+		for (uint32_t k = 0; k < f->shards[i].nviews; k++)
+			bytes += f->shards[i].views[k].bytes;
+	if (!ix->totals || ix->total == bytes)
+		return 0;
+	return wse_fail(-EBADMSG,
+			"the index says total_size %llu, but the tensors of its files have %llu "
+			"bytes: take index and files of one model",
+			(unsigned long long)ix->total, (unsigned long long)bytes);
+}
+
 static int is_of_file(const char *key)
 {
 	return !strncmp(key, "sum.", 4) || !strcmp(key, "header.sha256");
@@ -284,6 +326,7 @@ int wse_st_open_index(const char *path, struct wse_st_file *f)
 	ret = ret ? ret : parse(ix.text, len, &ix);
 	ret = ret ? ret : list_files(&ix);
 	ret = ret ? ret : open_shards(path, &ix, f);
+	ret = ret ? ret : check_total(&ix, f);
 	ret = ret ? ret : take_meta(&ix, f);
 	ret = ret ? ret : merge(f);
 	free(ix.text);

@@ -209,7 +209,7 @@ static void split(void)
 {
 	struct st_whole w;
 	char name[64], path[200];
-	size_t at = 0;
+	size_t at = 0, bytes = 0;
 	uint32_t n;
 
 	snprintf(path, sizeof(path), "%s", in_dir("sharded"));
@@ -217,8 +217,12 @@ static void split(void)
 	if (st_whole_read(in_dir("in"), &w))
 		abort();
 	n = w.st.ntensors / 2;
-	at += (size_t)sprintf(index_text, "{\"metadata\": {\"total_size\": 4, \"x\": [1, {\"y\": "
-					  "null}, \"]\"]},\n\"weight_map\": {");
+	for (uint32_t k = 0; k < w.st.ntensors; k++)
+		bytes += w.st.tensors[k].count * sizeof(float);
+	at += (size_t)sprintf(index_text,
+			      "{\"metadata\": {\"total_size\": %zu, \"x\": [1, {\"y\": "
+			      "null}, \"]\"]},\n\"weight_map\": {",
+			      bytes);
 	for (int i = 0; i < 2; i++) {
 		struct wse_st part = {.ntensors = i ? w.st.ntensors - n : n,
 				      .tensors = w.st.tensors + (i ? n : 0)};
@@ -293,6 +297,11 @@ static void shards(void)
 	no_index(&m, index_text, "", -EBADMSG, "the index is damaged near byte 0");
 	no_index(&m, "\"weight_map", "\"weight_map\": {}, \"weight_map", -EBADMSG,
 		 "weight_map is in the index twice");
+	no_index(&m, "\"total_size\": ", "\"total_size\": 1", -EBADMSG,
+		 "the index says total_size 1");
+	no_index(&m, "\"total_size\": ", "\"total_size\": 0.", -EBADMSG, "is no whole number");
+	no_index(&m, "\"x\"", "\"total_size\": 0, \"x\"", -EBADMSG,
+		 "total_size is in the index twice");
 	no_index(&m, "}}\n", "}} x", -EBADMSG, "the index is damaged");
 	no_index(&m, "\"weight_map", "\"a\": [[[, \"weight_map", -EBADMSG, "the index is damaged");
 	no_index(&m, "-00001-of", "-00003-of", -ENOENT,
@@ -343,6 +352,7 @@ static void shards(void)
 	snprintf(other, sizeof(other), "mv %s/first %s/sharded/" SHARD, dir, dir, 1);
 	if (system(other))
 		abort();
+	put_index("total_size", "bytes"); /* which it would fail by first */
 	ret = wse_hf_read(in_dir("sharded"), m.table, m.n);
 	ok(ret == -EINVAL && strstr(wse_error(), "16 there, "), "a shard of other sizes: %s",
 	   wse_error());
