@@ -142,7 +142,10 @@ struct wse_exec_ops {
 	/* optional (may be NULL): wse_device_wave() of its device */
 	int (*wave)(struct wse_exec *e, const char *window);
 
-	/* with wave: the transport's watch() */
+	/*
+	 * with wave: the transport's watch(), of a step that is known to fail: from then on
+	 * budgets are short
+	 */
 	int (*watch)(struct wse_exec *e, struct wse_watch *seen);
 
 	/* optional (may be NULL): wse_context_fault() of its context */

@@ -59,6 +59,7 @@ struct wafer {
 	/* [nspills]: of the micro-batch that runs, for all commands on them are in one queue */
 	struct wse_buffer **spills;
 	uint64_t budget;	       /* of a stream */
+	int brief;		       /* budgets are short */
 	struct wse_shared_buf **grads; /* [nunits]: of the micro-batch that is being submitted */
 	uint32_t taken;		       /* units of batches that are not done */
 	struct pending pend[MAX_PENDING];
@@ -119,14 +120,15 @@ static void unload(struct wafer *w)
 	w->g = NULL;
 }
 
-/* a stream may wait for all of a micro-batch that comes before its start */
-static uint64_t stream_budget(const struct wse_graph *g)
+/* a stream may wait for all of a micro-batch that comes before its start, and for the start */
+static uint64_t stream_budget(const struct wse_graph *g, int brief)
 {
 	uint64_t cycles = 0;
 
 	for (uint32_t i = 0; i < g->nops; i++)
 		cycles += wse_op_type(g->ops[i].kind)->cycles(g, &g->ops[i]);
-	return wse_emit_budget(cycles, WSE_EMIT_STREAM_BUDGET);
+	return brief ? wse_emit_short_budget(2 * cycles)
+		     : wse_emit_budget(cycles, WSE_EMIT_STREAM_BUDGET);
 }
 
 static int wafer_prepare(struct wse_exec *e, const struct wse_graph *g)
@@ -142,7 +144,7 @@ static int wafer_prepare(struct wse_exec *e, const struct wse_graph *g)
 	w->rows = g->tile.rows;
 	w->g = g;
 	w->loaded = UINT32_MAX;
-	w->budget = stream_budget(g);
+	w->budget = stream_budget(g, w->brief);
 	w->grads = calloc(g->nunits + 1, sizeof(struct wse_shared_buf *));
 	w->spills = calloc(g->nspills + 1, sizeof(struct wse_buffer *));
 	if (!w->grads || !w->spills)
@@ -481,6 +483,7 @@ static int one_job(struct wafer *w, const struct wse_micro_batch *job, uint32_t 
 		.bcast_dim = !!(w->info.features & WSE_FEATURES_BCAST_DIM_MASK),
 		.linear = has_linear(w),
 		.budget = w->budget,
+		.brief = w->brief,
 	};
 	uint64_t cycles = 0;
 	int ret = 0;
@@ -548,9 +551,13 @@ static int wafer_wave(struct wse_exec *e, const char *window)
 
 static int wafer_watch(struct wse_exec *e, struct wse_watch *seen)
 {
-	struct wse_device *dev = ((struct wafer *)e)->dev;
+	struct wafer *w = (struct wafer *)e;
 
-	return dev->ops->watch ? dev->ops->watch(dev, seen) : -ENOTSUP;
+	if (!w->dev->ops->watch)
+		return -ENOTSUP;
+	w->brief = 1;
+	w->budget = stream_budget(w->g, w->brief);
+	return w->dev->ops->watch(w->dev, seen);
 }
 
 static int wafer_fault(struct wse_exec *e, struct drm_wse_fault *fault)

@@ -19,6 +19,13 @@ uint64_t wse_emit_budget(uint64_t cycles, uint64_t least)
 	return budget < least ? least : budget;
 }
 
+uint64_t wse_emit_short_budget(uint64_t cycles)
+{
+	const uint64_t least = 200000;
+
+	return cycles > (WSE_MAX_BUDGET - least) / 10 ? WSE_MAX_BUDGET : 10 * cycles + least;
+}
+
 static uint64_t stream_budget(const struct wse_emit *e)
 {
 	return e->budget ? e->budget : WSE_EMIT_STREAM_BUDGET;
@@ -48,14 +55,15 @@ const struct wse_buffer *wse_emit_buffer(struct wse_emit *e, const struct wse_sh
 
 void wse_emit_start(struct wse_emit *e, const struct wse_op *op, const void *args, size_t size)
 {
+	const uint64_t cycles = wse_op_type(op->kind)->cycles(e->g, op);
 	struct wse_start s = {
 		.queue = WSE_QUEUE_RUN,
 		.rows = e->g->tile.rows,
 		.cols = e->g->tile.cols,
 		.entry = e->entry[op->program][op->kind],
 		.closed = 1,
-		.budget = wse_emit_budget(wse_op_type(op->kind)->cycles(e->g, op),
-					  WSE_EMIT_START_BUDGET),
+		.budget = e->brief ? wse_emit_short_budget(cycles)
+				   : wse_emit_budget(cycles, WSE_EMIT_START_BUDGET),
 	};
 
 	memcpy(s.arg, args, size);

@@ -27,6 +27,11 @@ extern uint64_t wse_emit_stream_bytes;
 #define WSE_EMIT_START_BUDGET 1000000000ull
 #define WSE_EMIT_STREAM_BUDGET (1ull << 36)
 uint64_t wse_emit_budget(uint64_t cycles, uint64_t least);
+/*
+ * of a step that is known to fail and is watched on the RTL, where 10^9 cycles of a loop without
+ * end take an hour: 10 x what is predicted, and 200,000
+ */
+uint64_t wse_emit_short_budget(uint64_t cycles);
 
 struct wse_emit {
 	const struct wse_graph *g;
@@ -47,6 +52,7 @@ struct wse_emit {
 	int linear; /* it has LINEAR streams (FEATURES.LINEAR) */
 	/* of a stream, which waits for all starts before its own; 0: WSE_EMIT_STREAM_BUDGET */
 	uint64_t budget;
+	int brief; /* starts have short budgets */
 	struct drm_wse_cmd cmd[WSE_EMIT_CMDS];
 	uint32_t n;
 	int ret;			/* -EINVAL: a buffer that this device was never shown */

@@ -16,7 +16,7 @@
 #include "wse_regs.h"
 
 #define SOME (1u << 20) /* floats of a gradient that are compared at a time */
-#define REST 100	/* cycles of a deadlock that waves show behind the last move */
+#define REST 100	/* cycles that waves show behind the last move */
 
 struct replay {
 	struct wse_session *s;
@@ -316,22 +316,41 @@ int wse_verify_step(struct wse_session *s, const char *uri)
 	return wse_verify_wave(s, uri, NULL);
 }
 
+static int is_late(uint32_t status)
+{
+	return status == WSE_ST_DEADLOCK || status == WSE_ST_TIMEOUT;
+}
+
 /*
- * The cycle behind the window of a run that failed. A deadlock is told long after it is there, when
- * a budget ends: then the end is where the tile has come to rest.
+ * The cycle behind the window of a run that failed. A deadlock, and a loop without end, are told
+ * long after they are there, when a budget ends: then the end is where the last engine, task or
+ * wavelet moved.
  */
 static uint64_t end_of(const struct replay *r)
 {
 	const uint64_t rest = r->seen.moved + REST, failed = r->seen.failed + 1;
 
-	return r->fault.status == WSE_ST_DEADLOCK && rest < failed ? rest : failed;
+	return is_late(r->fault.status) && rest < failed ? rest : failed;
+}
+
+/* "deadlock in core 1,0" */
+static void what_came(const struct drm_wse_fault *f, char *text, size_t size)
+{
+	const char *what = f->status == WSE_ST_DEADLOCK	 ? "deadlock"
+			   : f->status == WSE_ST_TIMEOUT ? "last event before the time-out"
+							 : "fault";
+
+	if (f->cause == WSE_CAUSE_WAIT_PORT)
+		snprintf(text, size, "%s at the edge port of column %u", what, f->col);
+	else
+		snprintf(text, size, "%s in core %u,%u", what, f->col, f->row);
 }
 
 int wse_verify_fault(struct wse_session *s, const char *uri, const char *wave, char *said,
 		     size_t size)
 {
 	unsigned long long step = wse_session_step(s) + 1, from, to;
-	char window[WSE_PATH + 128];
+	char window[WSE_PATH + 128], what[80];
 	struct replay r;
 	int ret = replay(s, uri, NULL, 0, &r);
 
@@ -352,8 +371,8 @@ int wse_verify_fault(struct wse_session *s, const char *uri, const char *wave, c
 		return wse_fail(ret ? ret : -ENODATA,
 				"step %llu does not fail in the same cycle twice on %.100s", step,
 				uri);
-	snprintf(said, size, "cycles %llu to %llu of step %llu, to the %s in core %u,%u: %.1000s",
-		 from, to - 1, step, r.fault.status == WSE_ST_DEADLOCK ? "deadlock" : "fault",
-		 r.fault.col, r.fault.row, wave);
+	what_came(&r.fault, what, sizeof(what));
+	snprintf(said, size, "cycles %llu to %llu of step %llu, to the %s: %.1000s", from, to - 1,
+		 step, what, wave);
 	return 0;
 }

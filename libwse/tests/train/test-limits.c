@@ -71,6 +71,9 @@ static void budgets(void)
 		   wse_emit_budget(most / 100 + 1, least) == most &&
 		   wse_emit_budget(UINT64_MAX, least) == most,
 	   "at most the device's %llu", (unsigned long long)most);
+	ok(wse_emit_short_budget(7) == 200070 && wse_emit_short_budget(most / 10) == most &&
+		   wse_emit_short_budget(UINT64_MAX) == most,
+	   "of a replay that is to fail 10 x the cycles, and 200,000");
 }
 
 /* ---- blocks of a gradient ---- */
