@@ -205,7 +205,7 @@ struct wse_uri {
 int wse_uri_parse(const char *text, struct wse_uri *uri);
 
 /* ---- firmware.c ---- */
-struct wse_image_file {
+struct wse_firmware_image {
 	void *bytes; /* for SRAM offset 0 on; free() */
 	uint32_t size;
 	uint32_t entry; /* absolute */
@@ -213,7 +213,7 @@ struct wse_image_file {
 };
 
 /* -ENOENT, -ENOEXEC, -EOPNOTSUPP as wse_context_create(). abi_minor: of the device. */
-int wse_firmware_read(uint32_t abi_minor, struct wse_image_file *image);
+int wse_firmware_read(uint32_t abi_minor, struct wse_firmware_image *image);
 /*
  * The path of a file that belongs to the library: $env/name (or $env itself if it is a file), where
  * the library was built, wse/ beside libwse.so, /lib/firmware/wse. -ENOENT; -ENAMETOOLONG.

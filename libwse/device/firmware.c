@@ -147,7 +147,7 @@ static int check(const char *path, const unsigned char *file, size_t size, uint3
 	return 0;
 }
 
-int wse_firmware_read(uint32_t abi_minor, struct wse_image_file *image)
+int wse_firmware_read(uint32_t abi_minor, struct wse_firmware_image *image)
 {
 	const struct wse_fw *h;
 	char path[4096];

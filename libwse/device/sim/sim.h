@@ -245,7 +245,7 @@ struct sim {
 	uint64_t chunk;	      /* cycles of one advance */
 	int64_t device_ns;    /* device time at 1 GHz on the host's clock */
 	uint64_t tail_cycles; /* run with nothing in flight */
-	struct wse_image_file fw;
+	struct wse_firmware_image fw;
 	struct sim_bo *fw_bo;
 	uint32_t fw_version, fw_end;
 	struct wse_wave_window wave; /* the last one that was begun */

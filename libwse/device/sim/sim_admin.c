@@ -278,7 +278,7 @@ int sim_end(struct sim *sim, void *arg)
 /* Any thread, but one at a time: the lease, or open. */
 int sim_load_firmware(struct sim *sim)
 {
-	struct wse_image_file fw;
+	struct wse_firmware_image fw;
 	int ret;
 
 	if (sim->fw_bo)
