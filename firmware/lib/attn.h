@@ -40,7 +40,8 @@
  * Heads of queries that share keys and values (in a program with KERNELS_FULL) each take them in
  * turn, as if they were their own.
  *
- * In a program with KERNELS_HALVES the rows of a sequence may share their work: attn_half.h.
+ * In a program with KERNELS_HALVES the rows of a sequence may share their work: attn_half.h; with
+ * KERNELS_BACK_HALVES backward, too: attn_back_half.h.
  */
 #ifndef WSE_ATTN_H
 #define WSE_ATTN_H
@@ -89,6 +90,7 @@ static struct {
 	uint32_t replay;	/* all keys are sent by this core */
 	uint32_t place_row, slot; /* row of this core in the sequence; of attn_half.h */
 	uint32_t got, drop_to;	/* keys and values of other rows; a word for what is not needed */
+	uint32_t kgrad;		/* backward: first color of the sums of dk and dv */
 #endif
 } A;
 

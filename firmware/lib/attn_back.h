@@ -34,11 +34,23 @@
 /* DSRs of mover 1 */
 enum { T_KIN = V0, T_KOUT = V1, T_DOTQ = V2 };
 
+/* of two colors of sums on their way to the row that has the keys */
+#ifdef KERNELS_BACK_HALVES
+#define ATTN_KGRAD	A.kgrad
+#define ATTN_UNIT	static __attribute__((noinline))	/* it stands in two places */
+#else
+#define ATTN_KGRAD	WSE_COLOR_KGRAD
+#define ATTN_UNIT	static inline
+#endif
+
 static inline void routes_kgrad(void)
 {
 	uint32_t r = wse_row();
 
 	wse_route(WSE_COLOR_INDEX, ROUTE_OWN);
+#ifdef KERNELS_BACK_HALVES
+	A.kgrad = WSE_COLOR_KGRAD;
+#endif
 	if (A.row)
 		wse_route(WSE_COLOR_KGRAD + (r & 1), WSE_RX(R) | WSE_TX(N));
 	if (A.row + 1 < A.rho)
@@ -51,7 +63,7 @@ static inline void routes_kgrad(void)
  */
 static __attribute__((noinline)) void attn_to_keys(uint32_t g, uint32_t x, uint32_t r, uint32_t out)
 {
-	uint32_t color = WSE_COLOR_KGRAD + (wse_row() & 1), n = A.fb * A.t, f;
+	uint32_t color = ATTN_KGRAD + (wse_row() & 1), n = A.fb * A.t, f;
 	uint32_t add = A.row + 1 < A.rho
 			       ? WSE_TCW(WSE_ENGINE_M1, WSE_TOP_MADD, T_KOUT, T_KIN, T_DOTQ)
 			       : WSE_TCW(WSE_ENGINE_M1, WSE_TOP_MOVE, T_KOUT, T_DOTQ, 0);
@@ -170,6 +182,50 @@ static __attribute__((noinline)) void attn_share(uint32_t sums, uint32_t k, uint
 }
 #endif
 
+/* a head: its arrays, and where sums of dq wait and gradients of keys and values go */
+struct attn_back {
+	uint32_t q, k, v, g, max, dot, p, carry, dk, dv, scale;
+};
+
+#ifdef KERNELS_BACK_HALVES
+static void attn_message(uint32_t k, uint32_t v);
+#endif
+
+/* P and dS of the keys of row r, and the gradients; keeps: that of q and k comes later */
+ATTN_UNIT void attn_back_unit(const struct attn_back *h, uint32_t r, uint32_t ds, int keeps)
+{
+#ifdef KERNELS_BACK_HALVES
+	if (A.got && !A.last)
+		attn_message(h->k, h->v);
+#endif
+	attn_p_again(h->k, h->q, r, h->p, h->max);
+#ifdef KERNELS_DROP
+	if (A.drop)
+		attn_drop(h->p, r, 0);
+#endif
+	attn_ds(h->v, h->g, r, h->p, ds, h->dot);
+#ifdef KERNELS_DROP
+	if (A.drop) {
+		attn_rows16(D_A, h->p, A.t);
+		vv(VGATE, D_A, D_A, D_A);
+	}
+#endif
+	attn_to_keys(h->g, h->p, r, h->dv);
+	if (keeps)
+		return;
+#ifdef KERNELS_BACK_HALVES
+	if (A.got && A.last) /* the columns of a head need both movers before */
+		attn_message(h->k, h->v);
+	if (h->carry)
+#endif
+		attn_sums(h->k, ds, r, h->carry, h->carry, 0, h->scale);
+	attn_to_keys(h->q, ds, r, h->dk);
+}
+
+#ifdef KERNELS_BACK_HALVES
+#include "attn_back_half.h"
+#endif
+
 static inline void attn_back_kernel(const struct wse_attn_back_args *a)
 {
 	uint32_t t = a->t, tt = 2 * t * t, keep = wse_attn_keeps_ds(t, a->s, a->d), i, r;
@@ -177,6 +233,12 @@ static inline void attn_back_kernel(const struct wse_attn_back_args *a)
 
 	attn_setup(t, t, a->s, a->d, a->group);
 	routes_kgrad();
+#ifdef KERNELS_BACK_HALVES
+	uint32_t halves = a->halves;
+
+	if (halves)
+		attn_ask_setup(carry + 4 * t * a->d);
+#endif
 #ifdef KERNELS_FULL
 	uint32_t share = a->heads / a->kv, nth = 0, k = a->qkv + A.head * a->heads,
 		 v = k + A.head * a->kv;
@@ -199,25 +261,27 @@ static inline void attn_back_kernel(const struct wse_attn_back_args *a)
 #endif
 		attn_back_row(g, a->o + A.head * i, a->recip + 4 * t * i, dot);
 		for (r = 0; r <= A.row; r++) {
-			if (r == A.row)
-				attn_turn();
-			attn_p_again(k, q, r, p, a->max + 4 * t * i);
-#ifdef KERNELS_DROP
-			if (A.drop)
-				attn_drop(p, r, 0);
-#endif
-			attn_ds(v, g, r, p, ds + step * r, dot);
-#ifdef KERNELS_DROP
-			if (A.drop) {
-				attn_rows16(D_A, p, t);
-				vv(VGATE, D_A, D_A, D_A);
+			const struct attn_back h = {.q = q,
+						    .k = k,
+						    .v = v,
+						    .g = g,
+						    .max = a->max + 4 * t * i,
+						    .dot = dot,
+						    .p = p,
+						    .carry = carry,
+						    .dk = dk,
+						    .dv = dv,
+						    .scale = a->scale};
+
+#ifdef KERNELS_BACK_HALVES
+			if (halves) {
+				attn_back_halves(&h, ds);
+				break;
 			}
 #endif
-			attn_to_keys(g, p, r, dv);
-			if (keep)
-				continue;
-			attn_sums(k, ds, r, carry, carry, 0, a->scale);
-			attn_to_keys(q, ds, r, dk);
+			if (r == A.row)
+				attn_turn();
+			attn_back_unit(&h, r, ds + step * r, keep);
 		}
 		attn_next_round();
 		if (keep) {
@@ -239,6 +303,10 @@ static inline void attn_back_kernel(const struct wse_attn_back_args *a)
 		}
 #endif
 	}
+#ifdef KERNELS_BACK_HALVES
+	if (halves)
+		attn_ask_done();
+#endif
 	attn_done();
 }
 

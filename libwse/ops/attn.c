@@ -70,23 +70,36 @@ void wse_op_attn_back(struct wse_graph *g, const struct wse_attn_op *a, uint32_t
 							 WSE_SHAPE_WORK, wse_attn_sums(g->t, a->d));
 }
 
-/* ---- rows that share their work (firmware/lib/attn_half.h) ---- */
+/* ---- rows that share their work (firmware/lib/attn_half.h, attn_back_half.h) ---- */
 
-int wse_attn_halve(struct wse_graph *g, uint32_t program, int on)
+/* of an operation: may rows share its work; the scratch that it takes where they do (on) or not */
+static int may_halve(const struct wse_graph *g, const struct wse_op *op, int on, uint32_t *work)
+{
+	uint32_t t = g->t, s = g->seq, d = op->arg[A_D], heads = op->arg[A_HEADS];
+
+	if (op->kind == WSE_OP_ATTN) {
+		*work = on ? wse_attn_halves_work(t, d) : wse_attn_work(t, s, d, heads);
+		return wse_attn_halves(t, s, d);
+	}
+	*work = on ? wse_attn_back_halves_work(t, s, d) : wse_attn_back_work(t, s, d, heads);
+	return op->kind == WSE_OP_ATTN_BACK && wse_attn_back_halves(t, s, d);
+}
+
+int wse_attn_halve(struct wse_graph *g, uint32_t program, enum wse_attn_shares shares)
 {
 	int n = 0;
 
 	for (uint32_t i = 0; i < g->nops; i++) {
 		struct wse_op *op = &g->ops[i];
+		int back = op->kind == WSE_OP_ATTN_BACK;
+		int on = shares >= (back ? WSE_ATTN_SHARES_BACK : WSE_ATTN_SHARES);
+		uint32_t work;
 
-		if (op->kind != WSE_OP_ATTN || op->program != program ||
-		    !wse_attn_halves(g->t, g->seq, op->arg[A_D]))
+		if (op->program != program || !may_halve(g, op, on, &work))
 			continue;
 		op->arg[A_HALVES] = on;
-		wse_graph_resize(g, op->out[OUT_WORK],
-				 on ? wse_attn_halves_work(g->t, op->arg[A_D])
-				    : wse_attn_work(g->t, g->seq, op->arg[A_D], op->arg[A_HEADS]));
-		n++;
+		wse_graph_resize(g, op->out[back ? OUT_BACK_WORK : OUT_WORK], work);
+		n += on;
 	}
 	return n;
 }
@@ -227,6 +240,8 @@ static void attn_back_emit(struct wse_emit *e, const struct wse_op *op)
 		.drop = wse_emit_addr(e, op->in[IN_DROP]),
 	};
 
+	if (op->arg[A_HALVES])
+		a.halves = 1;
 	wse_emit_kernel(e, op, a);
 }
 
@@ -327,9 +342,11 @@ static uint64_t attn_cycles(const struct wse_graph *g, const struct wse_op *op)
 
 static uint64_t attn_back_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
+	uint32_t d = op->arg[A_D], heads = op->arg[A_HEADS], group = op->arg[A_GROUP];
+
 	return WSE_START_CYCLES +
-	       wse_attn_back_cycles(g->t, g->seq, op->arg[A_D], op->arg[A_HEADS],
-				    op->arg[A_GROUP]) +
+	       (op->arg[A_HALVES] ? wse_attn_back_halves_cycles(g->t, g->seq, d, heads, group)
+				  : wse_attn_back_cycles(g->t, g->seq, d, heads, group)) +
 	       (shares(op) ? wse_attn_share_cycles(g->t, op->arg[A_D], op->arg[A_HEADS]) : 0) +
 	       slope_cycles(g, op) + drop_cycles(g, op);
 }

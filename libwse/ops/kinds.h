@@ -21,13 +21,14 @@ WSE_KERNELS_PAST(WSE_KERNEL_ROW)
 int wse_check_value(const struct wse_graph *g, uint32_t value, enum wse_type type,
 		    enum wse_shape shape, uint32_t rows, const char *what);
 
-/* WSE_NO_VALUE, or a table of slopes for heads over `group` columns each; heads of a column */
 /*
- * Attention of a program deals its work out to the rows, or not any more: so many operations can.
- * The program has to be one that has it.
+ * Which attention of a program deals its work out to the rows: none, forward, backward, too. So
+ * many operations do then. The program has to be one that has it.
  */
-int wse_attn_halve(struct wse_graph *g, uint32_t program, int on);
+enum wse_attn_shares { WSE_ATTN_ALONE, WSE_ATTN_SHARES, WSE_ATTN_SHARES_BACK };
+int wse_attn_halve(struct wse_graph *g, uint32_t program, enum wse_attn_shares shares);
 
+/* WSE_NO_VALUE, or a table of slopes for heads over `group` columns each; heads of a column */
 int wse_attn_check_slopes(const struct wse_graph *g, uint32_t slopes, uint32_t heads,
 			  uint32_t group);
 

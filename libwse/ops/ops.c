@@ -126,43 +126,58 @@ static enum wse_op_full wanted(const struct wse_graph *g, uint32_t program)
 	return most;
 }
 
-/* programs whose attention deals its work out to the rows, in place of others */
+/*
+ * Programs whose attention deals its work out to the rows, in place of others; the first one that
+ * fits. Backward wants more room than forward.
+ */
 static const struct {
 	const char *of;
+	enum wse_attn_shares shares;
 	struct wse_graph_program is;
-} halves[] = {{"train.elf", {"halves.elf", 0x5300}},
-	      {"forward.elf", {"halves_forward.elf", 0x3000}},
-	      {"full.elf", {"full_halves.elf", 0x5c00}},
-	      {"full_forward.elf", {"full_halves_forward.elf", 0x3480}}};
+} halves[] = {{"train.elf", WSE_ATTN_SHARES_BACK, {"halves_both.elf", 0x5d00}},
+	      {"train.elf", WSE_ATTN_SHARES, {"halves.elf", 0x5300}},
+	      {"forward.elf", WSE_ATTN_SHARES, {"halves_forward.elf", 0x3000}},
+	      {"backward.elf", WSE_ATTN_SHARES_BACK, {"halves_backward.elf", 0x3100}},
+	      {"full.elf", WSE_ATTN_SHARES_BACK, {"full_halves_both.elf", 0x6600}},
+	      {"full.elf", WSE_ATTN_SHARES, {"full_halves.elf", 0x5c00}},
+	      {"full_forward.elf", WSE_ATTN_SHARES, {"full_halves_forward.elf", 0x3480}},
+	      {"full_backward.elf", WSE_ATTN_SHARES_BACK, {"full_halves_backward.elf", 0x3680}}};
+
+/* -E2BIG: it does not fit, and all is as it was */
+static int try_program(struct wse_graph *g, uint32_t i, const struct wse_graph_program *is)
+{
+	struct wse_graph_program *p = &g->programs[i], was = *p;
+	uint32_t base = g->base;
+	int ret, again;
+
+	*p = *is;
+	if (p->end > g->base)
+		g->base = p->end;
+	ret = wse_graph_place(g);
+	if (ret != -E2BIG)
+		return ret;
+	*p = was;
+	g->base = base;
+	wse_attn_halve(g, i, WSE_ATTN_ALONE);
+	again = wse_graph_place(g);
+	return again ? again : ret;
+}
 
 /*
  * A graph that has found its places takes such a program where it fits, too: the bits are the same.
  */
 static int try_halves(struct wse_graph *g)
 {
-	for (uint32_t i = 0; i < g->nprograms; i++) {
-		struct wse_graph_program *p = &g->programs[i], was = *p;
-		uint32_t base = g->base;
-		size_t k = 0;
-		int ret;
+	const size_t n = sizeof(halves) / sizeof(*halves);
 
-		while (k < sizeof(halves) / sizeof(*halves) && strcmp(p->file, halves[k].of))
-			k++;
-		if (k == sizeof(halves) / sizeof(*halves) || !wse_attn_halve(g, i, 1))
-			continue;
-		*p = halves[k].is;
-		if (p->end > g->base)
-			g->base = p->end;
-		ret = wse_graph_place(g);
-		if (!ret)
-			continue;
-		if (ret != -E2BIG)
-			return ret;
-		*p = was;
-		g->base = base;
-		wse_attn_halve(g, i, 0);
-		ret = wse_graph_place(g);
-		if (ret)
+	for (uint32_t i = 0; i < g->nprograms; i++) {
+		int ret = -E2BIG;
+
+		for (size_t k = 0; k < n && ret == -E2BIG; k++)
+			if (!strcmp(g->programs[i].file, halves[k].of) &&
+			    wse_attn_halve(g, i, halves[k].shares))
+				ret = try_program(g, i, &halves[k].is);
+		if (ret && ret != -E2BIG)
 			return ret;
 	}
 	return 0;

@@ -224,7 +224,11 @@ struct wse_attn_back_args {
 	uint32_t kv;		/* as above */
 	uint32_t sums;		/* wse_attn_sums() bytes; 0 where heads do not share keys */
 	uint32_t slopes;	/* as above */
-	uint32_t drop;		/* as above */
+	union {
+		uint32_t drop;	/* as above */
+		/* halves_both.elf and its like drop nothing: 1 where rows share their work */
+		uint32_t halves;
+	};
 };
 
 /* gradients of a shared head's keys and values: of a head of queries in bf16, and their sums */
@@ -242,11 +246,29 @@ static inline int wse_attn_keeps_ds(uint32_t t, uint32_t s, uint32_t d)
 	return s * t <= WSE_ATTN_SCORES / 2 || s <= t + 2 * d;
 }
 
+/*
+ * Backward, in halves_both.elf and its like: may mirrored rows share their work. The bits
+ * are the same. Not where a core keeps dS of all keys.
+ */
+static inline int wse_attn_back_halves(uint32_t t, uint32_t s, uint32_t d)
+{
+	return t >= 16 && !wse_attn_keeps_ds(t, s, d) && s >= 4 * t && s / t % 2 == 0;
+}
+
 /* a sum a token; P of a row's keys; dS, or that of a row's keys and sums of dq */
 static inline uint32_t wse_attn_back_work(uint32_t t, uint32_t s, uint32_t d, uint32_t heads)
 {
 	(void)heads;
 	return 4 * t + 2 * t * t + (wse_attn_keeps_ds(t, s, d) ? 2 * s * t : 2 * t * t + 4 * t * d);
+}
+
+/*
+ * with halves of rows: these, and of a mirrored row queries, g, sums and maxima, keys and values,
+ * dS of all source rows but one in its half, which are of a sequence's rows less two
+ */
+static inline uint32_t wse_attn_back_halves_work(uint32_t t, uint32_t s, uint32_t d)
+{
+	return 12 * t + 4 * t * t + 12 * t * d + (s / t / 2 - 1) * 2 * t * t + 16;
 }
 
 /*

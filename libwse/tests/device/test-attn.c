@@ -183,6 +183,7 @@ static void test_shape(struct rig *g, const char *program, const struct shape *s
 	uint32_t shared = kv_of(s) == s->heads ? 0 : wse_attn_sums(s->t, s->d);
 	uint32_t work = wse_attn_work(s->t, s->s, s->d, s->heads);
 	int halves = strstr(program, "halves") && wse_attn_halves(s->t, s->s, s->d);
+	int back_halves = strstr(program, "both") && wse_attn_back_halves(s->t, s->s, s->d);
 	uint32_t work_back = wse_attn_back_work(s->t, s->s, s->d, s->heads);
 	uint64_t more[2];
 	struct data d;
@@ -191,7 +192,14 @@ static void test_shape(struct rig *g, const char *program, const struct shape *s
 
 	if (halves)
 		work = wse_attn_halves_work(s->t, s->d);
-
+	/* what remains for it beside the program and the operands */
+	back_halves &= wse_attn_back_halves_work(s->t, s->s, s->d) +
+			       (5 * h * 2 + 8 * s->heads) * s->t + 64 <
+		       g->end - g->base;
+	if (back_halves) {
+		work_back = wse_attn_back_halves_work(s->t, s->s, s->d);
+		b.halves = 1;
+	}
 	snprintf(name, sizeof(name), "%s: t %u, s %u, d %u, %u heads of %u, %u columns each%s%s%s",
 		 wse_device_uri(g->dev), s->t, s->s, s->d, s->heads, kv_of(s), s->group,
 		 beside & SLOPES ? ", slopes" : "", beside & DROPS ? ", dropout" : "",
@@ -244,7 +252,8 @@ static void test_shape(struct rig *g, const char *program, const struct shape *s
 	ok(!ret, "%s: backward, %u cycles%s%s", name, cycles, ret ? ": " : "",
 	   ret ? wse_error() : "");
 	test_cycles(g, "backward", cycles,
-		    wse_attn_back_cycles(s->t, s->s, s->d, s->heads, s->group) +
+		    (back_halves ? wse_attn_back_halves_cycles(s->t, s->s, s->d, s->heads, s->group)
+				 : wse_attn_back_cycles(s->t, s->s, s->d, s->heads, s->group)) +
 			    (shared ? wse_attn_share_cycles(s->t, s->d, s->heads) : 0) + more[1]);
 	data_free(&d);
 }
@@ -365,8 +374,10 @@ int main(void)
 		{32, 128, 8, 2, 1, 0},	{32, 64, 8, 1, 1, 0},  {64, 256, 8, 1, 1, 0},
 		{32, 128, 8, 1, 2, 0},
 	};
-	static const struct shape halved8[] = {
-		{32, 256, 8, 2, 1, 0}, {48, 192, 8, 1, 1, 0}, {32, 256, 16, 1, 2, 0}};
+	static const struct shape halved8[] = {{32, 256, 8, 2, 1, 0},
+					       {48, 192, 8, 1, 1, 0},
+					       {32, 256, 16, 1, 2, 0},
+					       {16, 128, 16, 2, 1, 0}};
 	static const struct shape halved_shared[] = {
 		{32, 128, 8, 2, 1, 1}, {32, 128, 8, 2, 2, 1}, {32, 128, 8, 4, 1, 2}};
 	/* of the larger program; scores kept, and in one pass */
@@ -404,16 +415,18 @@ int main(void)
 		test_program(uri, "full.elf", shared, COUNT(shared));
 		test_program(uri, "full.elf", shared4, COUNT(shared4));
 	}
-	test_program("sim:func,rows=4,cols=4,races=1", "halves.elf", halved, COUNT(halved));
-	test_program("sim:func,rows=8,cols=2,races=1", "halves.elf", halved8, COUNT(halved8));
+	test_program("sim:func,rows=4,cols=4,races=1", "halves_both.elf", halved, COUNT(halved));
+	test_program("sim:func,rows=8,cols=2,races=1", "halves_both.elf", halved8, COUNT(halved8));
 	for (int seed = 1; seed <= 2; seed++) {
 		snprintf(uri, sizeof(uri), "sim:func,rows=8,cols=4,shuffle=1,seed=%d", seed);
-		test_program(uri, "halves.elf", halved, COUNT(halved));
-		test_program(uri, "halves.elf", halved8, COUNT(halved8));
-		test_program(uri, "full_halves.elf", halved_shared, COUNT(halved_shared));
+		test_program(uri, "halves_both.elf", halved, COUNT(halved));
+		test_program(uri, "halves_both.elf", halved8, COUNT(halved8));
+		test_program(uri, "full_halves_both.elf", halved_shared, COUNT(halved_shared));
 	}
-	test_program("sim:rtl,rows=4,cols=4", "halves.elf", halved, COUNT(halved));
-	test_program("sim:rtl,rows=4,cols=4", "full_halves.elf", halved_shared, 2);
+	test_program("sim:func,rows=4,cols=4", "halves.elf", halved, 3);
+	test_program("sim:func,rows=4,cols=4", "full_halves.elf", halved_shared, 1);
+	test_program("sim:rtl,rows=4,cols=4", "halves_both.elf", halved, COUNT(halved));
+	test_program("sim:rtl,rows=4,cols=4", "full_halves_both.elf", halved_shared, 2);
 	test_device("sim:rtl,rows=2,cols=2", several, COUNT(several));
 	test_program("sim:rtl,rows=2,cols=2,seed=5", "full.elf", shared, COUNT(shared));
 	test_program("sim:rtl,rows=4,cols=4", "full.elf", shared4, COUNT(shared4));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Models whose rows share attention's work (programs *halves*.elf, firmware/lib/attn_half.h): a
- * step is the oracle's, every gradient, whatever lies beside attention's work in SRAM.
+ * Models whose rows share attention's work (programs *halves*.elf, firmware/lib/attn_half.h,
+ * attn_back_half.h): a step is the oracle's, every gradient, whatever lies beside attention's work
+ * in SRAM.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -54,7 +55,7 @@ static int open_shape(const struct shape *f, const char *uri, struct wse_session
 static void same_bits(const struct shape *f)
 {
 	struct wse_step_result step = {0};
-	const char *program = "";
+	char program[64] = "";
 	struct wse_session s;
 	char uri[64], oracle[64];
 	int ret;
@@ -67,8 +68,9 @@ static void same_bits(const struct shape *f)
 		return;
 	for (uint32_t i = 0; i < s.plan.graph.nprograms; i++)
 		if (strstr(s.plan.graph.programs[i].file, "halves"))
-			program = s.plan.graph.programs[i].file;
-	ok(!strcmp(program, f->program), "by the program \"%s\", %u of %u bytes", program,
+			snprintf(program + strlen(program), sizeof(program) - strlen(program),
+				 "%s%s", *program ? " " : "", s.plan.graph.programs[i].file);
+	ok(!strcmp(program, f->program), "by the programs \"%s\", %u of %u bytes", program,
 	   s.plan.graph.total, s.plan.graph.tile.sram);
 	ret = wse_session_compute(&s, &step);
 	ret = ret ? ret : wse_verify_step(&s, oracle);
@@ -83,8 +85,8 @@ int main(void)
 		/* other values lie right behind the work: its room has to be what it takes */
 		{"gpt2", 96, 6, 288, 6, 256, 4, "", "halves.elf"},
 		{"gpt2", 96, 6, 192, 6, 256, 4, "", "halves.elf"},
-		{"gpt2", 64, 1, 256, 4, 300, 4, "", "halves_forward.elf"},
-		{"gpt2", 32, 2, 64, 4, 128, 8, "", "halves.elf"},
+		{"gpt2", 64, 1, 256, 4, 300, 4, "", "halves_forward.elf halves_backward.elf"},
+		{"gpt2", 32, 2, 64, 4, 128, 8, "", "halves_both.elf"},
 		{"llama", 64, 4, 64, 4, 128, 4,
 		 ", attention_module: multiquery_attention, "
 		 "extra_attention_params: {num_kv_groups: 2}",
