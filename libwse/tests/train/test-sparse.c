@@ -286,6 +286,25 @@ static void mixed(const struct sparse_case *c)
 	   ret ? ": " : "", ret ? wse_error() : "");
 }
 
+/* masks change after each step: gradients lie by those that were until weights are updated */
+static void changing(const struct sparse_case *c)
+{
+	const struct how h = {.uri = "sim:func,rows=2,cols=2",
+			      .devices = 1,
+			      .steps = 4,
+			      .sparsity = "{sparsity: 0.75, param_filter: '*', algorithm: set, "
+					  "update: {freq: 1}}"};
+	struct came packed, rows;
+	int ret = run(c, &h, &packed);
+
+	wse_linear_streams = 0;
+	ret = ret ? ret : run(c, &h, &rows);
+	wse_linear_streams = 1;
+	ok(!ret && same(&packed, &rows) && packed.lie && !rows.lie,
+	   "%s: masks of SET change, and gradients lie packed: the same bits%s%s", c->what,
+	   ret ? ": " : "", ret ? wse_error() : "");
+}
+
 /* level 0, in each of its forms, is no section at all */
 static void level_0(void)
 {
@@ -418,6 +437,7 @@ int main(void)
 	for (int i = 0; i < NCASES; i++)
 		two_ways(&cases[i]);
 	mixed(&cases[0]);
+	changing(&cases[0]);
 	level_0();
 	files(&large[0], "{sparsity: 0.5}", WSE_FILES_GRADS);
 	files(&large[0], "{sparsity: 0.75, algorithm: rigl, update: {freq: 2}}", WSE_FILES_GRADS);
