@@ -105,6 +105,17 @@ static inline double wse_any_of(double density, uint32_t n)
 }
 
 /*
+ * A run of k weights on the bus: requests of up to 4 words. A request takes two cycles, and a
+ * column's turn one for each feature that a block does not have of four.
+ */
+static inline uint64_t wse_requests(uint64_t b, uint64_t k)
+{
+	uint64_t least = 100 + 400 / b;
+
+	return k / 16 * wse_most(400, least) + (k % 16 ? wse_most(least, k % 16 * 25) : 0);
+}
+
+/*
  * A block's sums go round the row while the next one's products are made: a cycle a sum, and what
  * begins and ends it. Of masked weights the lanes know those that are there. The bus brings them,
  * LINEAR, or else whole rows, and the words of their masks.
@@ -113,7 +124,7 @@ static inline struct wse_block_cost wse_linear_block(const struct wse_graph *g, 
 						     double density)
 {
 	uint64_t b = g->nfeat, t = g->t, cols = wse_bus_columns(g);
-	uint64_t least = cols > 8 ? 300 : 200, run = wse_most(least, k * 25);
+	uint64_t run = wse_requests(b, k);
 	uint64_t some = 156 + (g->tile.no_linear ? run : wse_part(density, k * 25));
 
 	return (struct wse_block_cost){
