@@ -263,7 +263,8 @@ TSAN_HOSTS := libwse/tests/train/test-hosts.c \
 	$(addprefix libwse/,$(addprefix swarmx/,reduce.c bank.c hosts.c exchange.c row_sum.c \
 	link_pair.c lifeline.c) \
 	memx/grad_file.c memx/records.c memx/disk.c \
-	base/error.c base/pages.c num/num.c graph/rows.c)
+	base/error.c base/pages.c num/num.c graph/rows.c \
+	graph/graph.c graph/place.c)
 $(B)/tsan/test-hosts: $(TSAN_HOSTS) $(wildcard libwse/swarmx/*.h) libwse/tests/train/ranks.h
 	@mkdir -p $(@D)
 	$(call short,CC,$@)$(CC) $(CPPFLAGS) $(CFLAGS) -fsanitize=thread -pthread -o $@ \
