@@ -263,7 +263,8 @@ static int load_block(struct wse_machine *m, struct twin_job *j, uint32_t col,
 	int err;
 
 	p->pos = 0;
-	p->age = 0; /* else the wavelets of one late block would keep all later ones from runs */
+	if (m->fast) /* else the wavelets of one late block would keep all later ones from runs */
+		p->age = 0;
 	p->bus->in += p->cost;
 	p->end_due = s->etype != WSE_ETYPE_RAW32;
 	if (p->dense && s->flags & WSE_SQF_INDEX_ONLY)
