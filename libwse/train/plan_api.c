@@ -186,6 +186,7 @@ static void print_shapes(const struct wse_config *cfg, const struct wse_model *m
 static int plan(const struct wse_params *params, const char *uri, uint32_t flags,
 		const struct wse_exec_cfg *log, struct wse_plan_info *out)
 {
+	uint32_t systems = params->cfg.num_wse ? params->cfg.num_wse : 1;
 	uint32_t ranks = flags >> WSE_PLAN_RANKS_SHIFT;
 	struct wse_model m = params->cfg.model;
 	struct wse_plan_device paper;
@@ -220,7 +221,7 @@ static int plan(const struct wse_params *params, const char *uri, uint32_t flags
 	out->tile = info.tile;
 	if (on_paper)
 		ret = wse_plan_device_make(&m, &paper, params->cfg.batch, params->cfg.micro_batch,
-					   &p);
+					   systems, &p);
 	else
 		ret = wse_plan_make(&m, &info.tile, params->cfg.batch, params->cfg.micro_batch, &p);
 	if (p.tokens && !ret)
@@ -229,8 +230,7 @@ static int plan(const struct wse_params *params, const char *uri, uint32_t flags
 		fill(&params->cfg, &p, out);
 		wse_plan_print(&p, &m, info.name, log);
 		if (on_paper)
-			wse_plan_device_print(&paper, &params->cfg, &p,
-					      params->cfg.num_wse ? params->cfg.num_wse : 1, log);
+			wse_plan_device_print(&paper, &params->cfg, &p, systems, log);
 		else
 			print_shapes(&params->cfg, &m, &info.tile, &p, !ret, log);
 		wse_logf(log, WSE_LOG_INFO, "parameters       %llu",

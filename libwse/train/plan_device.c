@@ -93,63 +93,81 @@ static int whole_link(const struct wse_model *m, struct wse_tile *tile,
 	return wse_plan_make(m, tile, batch, micro_batch, p);
 }
 
-/* samples of a micro-batch that divide the batch: the most that fill so many rows or fewer */
-static uint64_t most_samples(const struct wse_model *m, uint32_t rows, uint32_t t, uint64_t batch)
+static uint64_t jobs_of(uint64_t micro_batches, uint32_t systems)
 {
-	uint64_t n = (uint64_t)rows * t / m->span;
+	return (micro_batches + systems - 1) / systems;
+}
+
+/*
+ * Samples of a micro-batch that divide the batch and fill so many rows or fewer: those with which a
+ * system has the fewest micro-batches, and of those the fewest
+ */
+static uint64_t best_samples(const struct wse_model *m, uint32_t rows, uint32_t t, uint64_t batch,
+			     uint32_t systems)
+{
+	uint64_t best = 0, least = UINT64_MAX;
 
 	/* whole rows of a sample, or whole samples of a row */
 	if (m->span % t && t % m->span)
 		return 0;
-	while (n && (batch % n || n * m->span % t))
-		n--;
-	return n;
+	for (uint64_t n = (uint64_t)rows * t / m->span; n; n--) {
+		if (batch % n || n * m->span % t || jobs_of(batch / n, systems) > least)
+			continue;
+		least = jobs_of(batch / n, systems);
+		best = n;
+	}
+	return best;
 }
 
 /*
- * The fewest cycles a step: for each number of tokens a core, on the rows that a micro-batch of as
- * many samples as divide the batch fills. Cycles hardly depend on the rows. The most tokens come
- * first; once fewer take more cycles, still fewer do not pay. The number of systems is not asked: a
- * micro-batch is the same on any.
+ * The fewest cycles a step: for each number of tokens a core, on the rows that the samples of a
+ * micro-batch fill. Without spills cycles hardly depend on the rows, but the system that has the
+ * most micro-batches sets the step's time.
  */
 static int fewest_cycles(const struct wse_model *m, const struct wse_plan_device *d, uint64_t batch,
-			 uint64_t micro_batch, struct wse_plan *best)
+			 uint64_t micro_batch, uint32_t systems, struct wse_plan *best)
 {
 	struct wse_tile tile = d->tile;
 	struct wse_failure before;
+	uint64_t least = UINT64_MAX;
 	struct wse_plan p;
-	int found = 0;
 
-	tile.group = columns_a_bus(d, tile.cols);
 	wse_failure_keep(&before, 0);
 	for (uint32_t t = WSE_TOKENS_MAX / tile.lanes * tile.lanes; t; t -= tile.lanes) {
-		uint64_t n = micro_batch ? micro_batch : most_samples(m, d->tile.rows, t, batch);
-		uint64_t rows = n * m->span / t, ops = 0;
+		uint64_t n = micro_batch ? micro_batch
+					 : best_samples(m, d->tile.rows, t, batch, systems);
+		uint64_t rows = n * m->span / t, ops = 0, cycles;
 
 		if (!n || n * m->span % t || rows > d->tile.rows)
 			continue;
 		tile.rows = (uint32_t)rows;
+		tile.group = columns_a_bus(d, tile.cols);
 		if (!wse_plan_fits(m, &tile, batch, n, &ops))
 			continue;
-		if (whole_link(m, &tile, d, batch, n, &p) ||
-		    (found && p.cycles * p.micro_batches >= best->cycles * best->micro_batches)) {
+		if (whole_link(m, &tile, d, batch, n, &p)) {
 			wse_plan_fini(&p);
-			break;
+			continue;
 		}
-		wse_plan_fini(best);
+		cycles = p.cycles * jobs_of(p.micro_batches, systems);
+		if (cycles >= least) {
+			wse_plan_fini(&p);
+			continue;
+		}
+		if (least != UINT64_MAX)
+			wse_plan_fini(best);
+		least = cycles;
 		*best = p;
-		found = 1;
 	}
 	wse_failure_undo(&before);
-	return found;
+	return least != UINT64_MAX;
 }
 
 int wse_plan_device_make(const struct wse_model *m, const struct wse_plan_device *d, uint64_t batch,
-			 uint64_t micro_batch, struct wse_plan *p)
+			 uint64_t micro_batch, uint32_t systems, struct wse_plan *p)
 {
 	struct wse_tile tile = d->tile;
 
-	if (fewest_cycles(m, d, batch, micro_batch, p))
+	if (fewest_cycles(m, d, batch, micro_batch, systems, p))
 		return 0;
 	/* what does not go is told of rows that sequences lie on: their lengths are such */
 	if (m->span > 1)
@@ -190,7 +208,7 @@ void wse_plan_device_print(const struct wse_plan_device *d, const struct wse_con
 		most = in > most ? in : most;
 		most = out > most ? out : most;
 	}
-	jobs = ceil((double)p->micro_batches / systems);
+	jobs = (double)jobs_of(p->micro_batches, systems);
 	if (d->ghz <= 0.0)
 		return;
 	seconds = jobs * most / (d->ghz * 1e9);
@@ -202,6 +220,12 @@ void wse_plan_device_print(const struct wse_plan_device *d, const struct wse_con
 		 "step             %.4g s on %u system%s at %g GHz, %.0f micro-batches each: %.4g "
 		 "tokens/s",
 		 seconds, systems, systems == 1 ? "" : "s", d->ghz, jobs, tokens / seconds);
+	if (systems > 1 && !cfg->micro_batch)
+		wse_logf(
+			log, i,
+			"                 micro_batch_size %u is chosen for %u systems; a run chooses "
+			"for one, where its file does not say",
+			p->tokens / cfg->model.span, systems);
 	wse_logf(log, i, "                 %.3g FLOPs, %.3g FLOP/s of a peak of %.4g: %.3f", flops,
 		 flops / seconds, peak, flops / seconds / peak);
 }

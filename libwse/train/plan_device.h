@@ -22,11 +22,12 @@ struct wse_plan_device {
 int wse_plan_device(const char *uri, struct wse_plan_device *d);
 
 /*
- * As wse_plan_make(), on the most rows of the tile that the samples fill: rows above them are idle,
- * as columns are
+ * As wse_plan_make(), on the rows of the tile that the samples fill: rows above them are idle, as
+ * columns are. Nothing runs on such a device, so no bit depends on what is chosen: where the file
+ * has no micro_batch_size, it is the one of the shortest step on that many systems.
  */
 int wse_plan_device_make(const struct wse_model *m, const struct wse_plan_device *d, uint64_t batch,
-			 uint64_t micro_batch, struct wse_plan *p);
+			 uint64_t micro_batch, uint32_t systems, struct wse_plan *p);
 
 /* lines of a step on `systems` of them */
 void wse_plan_device_print(const struct wse_plan_device *d, const struct wse_config *cfg,
