@@ -29,10 +29,17 @@ static void free_one(struct wse_bank *b)
 	free(s);
 }
 
-void wse_bank_fini(struct wse_bank *b)
+void wse_bank_empty(struct wse_bank *b)
 {
+	pthread_mutex_lock(&b->lock);
 	while (b->spare)
 		free_one(b);
+	pthread_mutex_unlock(&b->lock);
+}
+
+void wse_bank_fini(struct wse_bank *b)
+{
+	wse_bank_empty(b);
 	pthread_mutex_destroy(&b->lock);
 }
 
@@ -60,6 +67,7 @@ int wse_bank_get(struct wse_bank *b, size_t size, struct wse_shared_buf **buf)
 			free_one(b);
 		ret = b->pool.alloc(b->pool.ctx, size, buf);
 		b->total += ret ? 0 : size;
+		b->most = b->total > b->most ? b->total : b->most;
 	}
 	pthread_mutex_unlock(&b->lock);
 	free(s);

@@ -337,7 +337,7 @@ static int order_units(struct wse_swarm *s, const struct wse_swarm_step *step)
 	return 0;
 }
 
-/* of a device that may have others besides it: sum of all units, most of one */
+/* of a device that may have others besides it: sum of all units, most that are made at once */
 static uint64_t at_a_time(uint64_t sum, uint64_t most, int take)
 {
 	uint64_t limit = WSE_SWARM_AT_A_TIME;
@@ -348,19 +348,34 @@ static uint64_t at_a_time(uint64_t sum, uint64_t most, int take)
 	return sum < limit ? sum : limit;
 }
 
-/* what units' gradients take, all and the largest; one that is parked is another matter */
+/* bytes of the gradients that are begun and not complete when a unit's begins, with that one */
+static uint64_t grads_open(const struct wse_graph *g, uint32_t parked, uint32_t unit)
+{
+	uint32_t at = g->units[unit].grad_first;
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < g->nunits; i++)
+		if (i != parked && g->units[i].grad_first <= at && g->units[i].grad_last >= at)
+			sum += wse_unit_grad_floats(g, &g->units[i]) * sizeof(float);
+	return sum;
+}
+
+/*
+ * What units' gradients take, all, and those that are made at once: the largest, or more of them
+ * where a feed-forward network goes by chunks. One that is parked is another matter
+ */
 static uint64_t grads_of(const struct wse_graph *g, uint32_t parked, uint64_t *most)
 {
 	uint64_t sum = 0;
 
 	*most = 0;
 	for (uint32_t i = 0; i < g->nunits; i++) {
-		uint64_t bytes = wse_unit_grad_floats(g, &g->units[i]) * sizeof(float);
+		uint64_t open = i == parked ? 0 : grads_open(g, parked, i);
 
 		if (i == parked)
 			continue;
-		sum += bytes;
-		*most = bytes > *most ? bytes : *most;
+		sum += wse_unit_grad_floats(g, &g->units[i]) * sizeof(float);
+		*most = open > *most ? open : *most;
 	}
 	return sum;
 }
@@ -548,7 +563,14 @@ int wse_swarm_wait(struct wse_swarm *s)
 		if (!s->step.rows[i])
 			return -EPROTO;
 	}
+	if (s->file && s->step.jobs[0].backward) /* a checkpoint has their memory until then */
+		wse_bank_empty(&s->bank);
 	return 0;
+}
+
+uint64_t wse_swarm_grads_held(struct wse_swarm *s)
+{
+	return s->file ? s->bank.most : 0;
 }
 
 void wse_swarm_give_back(void *ctx, uint32_t unit)

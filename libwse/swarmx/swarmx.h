@@ -45,8 +45,9 @@ void wse_swarm_grad_file(struct wse_swarm *s, struct wse_grad_file *file,
 			 const unsigned char *stays);
 
 /*
- * of gradients a device makes so many bytes at a time, or one; where images come and go, which are
- * about as large, those of two units are enough for what it runs and what it runs next
+ * of gradients a device makes so many bytes at a time, or as many as are open at once, of one unit
+ * or of those that go by chunks together; where images come and go, which are about as large, twice
+ * that is enough for what it runs and what it runs next
  */
 #define WSE_SWARM_AT_A_TIME (64u << 20)
 /*
@@ -55,6 +56,8 @@ void wse_swarm_grad_file(struct wse_swarm *s, struct wse_grad_file *file,
  */
 uint64_t wse_swarm_grad_bytes(const struct wse_graph *g, uint32_t devices, uint32_t n,
 			      uint32_t parked, int take);
+/* most of them that there have been: a test asks for it */
+uint64_t wse_swarm_grads_held(struct wse_swarm *s);
 
 uint32_t wse_swarm_alive(const struct wse_swarm *s);
 /* devices, those that have failed included */

@@ -154,8 +154,10 @@ static void grads_in_file(const struct wse_config *cfg, const struct wse_plan *p
 		if (is_input(g, tab, i))
 			rest += wse_unit_grad_floats(g, &g->units[i]) * sizeof(float);
 	rest += rows(plan, tab, pieces);
-	m->grads_file = rest + wse_swarm_grad_bytes(g, devices, mine, parked, 0);
-	m->grads_take = rest + wse_swarm_grad_bytes(g, devices, mine, parked, 1);
+	m->made_file = wse_swarm_grad_bytes(g, devices, mine, parked, 0);
+	m->made_take = wse_swarm_grad_bytes(g, devices, mine, parked, 1);
+	m->grads_file = rest + m->made_file;
+	m->grads_take = rest + m->made_take;
 }
 
 /* parameters and moments in memory; a sparse run packs those of masked matrices */
@@ -281,6 +283,7 @@ int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, con
 	m->grads += rows(plan, &tab, &pieces) + most * sizeof(float); /* one piece is whole */
 	if (forward) { /* the images are all there is of the weights: they are in memory */
 		m->grads = m->grads_file = m->grads_take = m->grads_disk = m->images_disk = 0;
+		m->made_file = m->made_take = 0;
 		m->images_file = m->images;
 		m->image_room = 0;
 		m->places = 0;
@@ -288,10 +291,11 @@ int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, con
 	if (ranks > 1 && !forward)
 		m->exchange += exchange(plan, &pieces, ranks);
 	ret = state_in_memory(g, &kept, &tab, arrays, m);
-	m->state_file = wse_store_file_memory(&kept, arrays, &m->disk) + far(&tab, &pieces);
+	m->far = far(&tab, &pieces);
+	m->state_file = wse_store_file_memory(&kept, arrays, &m->disk) + m->far;
 	if (forward && cfg->model.family->leaf) { /* the images are all there is */
 		m->state = m->state_file = wse_store_image_memory(&pieces);
-		m->disk = 0;
+		m->disk = m->far = 0;
 	}
 	for (uint32_t i = 0; i < g->nin; i++)
 		io += g->in[i].bytes;
@@ -320,11 +324,19 @@ static uint64_t grads_with(const struct wse_memory *m, enum wse_memory_files fil
 					  : m->grads;
 }
 
+/* what is counted twice: a checkpoint comes when gradients in files are complete */
+static uint64_t in_turn(const struct wse_memory *m, enum wse_memory_files files)
+{
+	uint64_t made = files >= WSE_FILES_IMAGES ? m->made_take : m->made_file;
+
+	return files < WSE_FILES_GRADS ? 0 : made < m->far ? made : m->far;
+}
+
 uint64_t wse_memory_sum(const struct wse_memory *m, enum wse_memory_files files)
 {
 	return (files >= WSE_FILES_IMAGES ? m->images_file : m->images) + grads_with(m, files) +
-	       (files >= WSE_FILES_STATE ? m->state_file : m->state) + m->slots + m->cores +
-	       m->exchange + m->rest;
+	       (files >= WSE_FILES_STATE ? m->state_file : m->state) - in_turn(m, files) +
+	       m->slots + m->cores + m->exchange + m->rest;
 }
 
 uint64_t wse_memory_disk(const struct wse_memory *m, enum wse_memory_files files)

@@ -18,10 +18,13 @@ struct wse_memory {
 	uint64_t grads;	     /* gradients in memory */
 	uint64_t grads_file; /* what is left of them in memory when they are in a file */
 	uint64_t grads_take; /* and where images come and go, too */
+	/* of both, what devices make gradients in */
+	uint64_t made_file, made_take;
 	uint64_t grads_disk; /* and in the file */
 	uint32_t places;     /* that a unit's gradient has there */
 	uint64_t state;	     /* parameters and moments in memory */
 	uint64_t state_file; /* what is left of them in memory when they are in a file */
+	uint64_t far;	     /* of those, what a checkpoint takes: no gradient is made then */
 	uint64_t disk;	     /* and in the file; 0: there is none to have */
 	uint64_t slots;	     /* inputs and outputs */
 	uint64_t cores;	     /* simulated ones */

@@ -40,6 +40,23 @@ static const char sparse[] = "sparsity={sparsity: 0.75}";
 static const char rigl[] =
 	"sparsity={sparsity: 0.75, algorithm: rigl, drop_fraction: 0.3, update: {freq: 1}}";
 
+/*
+ * a block whose feed-forward network goes by chunks, so that two matrices' gradients are open at
+ * once, and three images are taken by turns
+ */
+static const char chunks[] =
+	"trainer:\n"
+	"  init:\n"
+	"    model: {name: gpt2, hidden_size: 1536, num_hidden_layers: 1, num_heads: 12,\n"
+	"            max_position_embeddings: 32}\n"
+	"    optimizer: {SGD: {}}\n"
+	"    schedulers: [{ConstantLR: {learning_rate: 3.0e-3}}]\n"
+	"    loop: {max_steps: 1, eval_frequency: 0}\n"
+	"    sampling: {bytes: 0}\n"
+	"  fit:\n"
+	"    train_dataloader: {batch_size: 1, micro_batch_size: 1, data_dir: TEXT}\n"
+	"    val_dataloader: {held_out_bytes: 512}\n";
+
 /* the weights of a large model, micro-batches of a small one */
 static const char mlp[] =
 	"trainer:\n"
@@ -84,6 +101,7 @@ struct job {
 	/* bytes out of a rank and into it of the second step, and as planned */
 	uint64_t out[RANKS_MAX], in[RANKS_MAX], planned_out, planned_in;
 	double norm;
+	uint64_t held[RANKS_MAX]; /* gradients in memory at once, where they are in a file */
 };
 
 static int read_config(const struct how *h, struct wse_config *cfg)
@@ -191,6 +209,7 @@ static int use(struct job *j, struct wse_link *link, uint32_t rank)
 	}
 	ret = ret ? ret : wse_memx_finish(s.memx);
 	ret = ret ? ret : wse_memory_of(&cfg, &s.plan, h->uri, h->devices, h->ranks, &j->m[rank]);
+	j->held[rank] = wse_swarm_grads_held(s.swarm);
 	wse_session_close(&s);
 	return ret;
 }
@@ -204,8 +223,13 @@ static void *one_rank(void *arg)
 	return NULL;
 }
 
-/* in a process of its own: what it planned goes into *m, of a rank */
-static int run(const struct how *h, uint64_t limit, int steps, struct wse_memory *m)
+/* of a process of its own: what it planned of a rank, and gradients that one had in memory */
+struct answer {
+	struct wse_memory m;
+	uint64_t held;
+};
+
+static int run(const struct how *h, uint64_t limit, int steps, struct answer *a)
 {
 	struct job j = {.how = h, .limit = limit, .steps = steps};
 	struct rank r[RANKS_MAX];
@@ -221,12 +245,14 @@ static int run(const struct how *h, uint64_t limit, int steps, struct wse_memory
 				printf("# rank %u: %s\n", i, r[i].why);
 		}
 	}
-	*m = j.m[0];
+	a->m = j.m[0];
+	for (uint32_t i = 0; i < h->ranks; i++)
+		a->held = j.held[i] > a->held ? j.held[i] : a->held;
 	return ret;
 }
 
-/* the child's exit status, what it planned and what it used; -1: no child */
-static int child(const struct how *h, uint64_t limit, int steps, struct wse_memory *m,
+/* the child's exit status, what it says and what it used; -1: no child */
+static int child(const struct how *h, uint64_t limit, int steps, struct answer *a,
 		 struct rusage *use)
 {
 	int fd[2], status = 1;
@@ -237,15 +263,15 @@ static int child(const struct how *h, uint64_t limit, int steps, struct wse_memo
 		return -1;
 	pid = fork();
 	if (!pid) {
-		int ret = run(h, limit, steps, m);
+		int ret = run(h, limit, steps, a);
 
 		if (ret)
 			printf("# %s\n", wse_error());
 		fflush(stdout);
-		_exit(ret || write(fd[1], m, sizeof(*m)) != sizeof(*m));
+		_exit(ret || write(fd[1], a, sizeof(*a)) != sizeof(*a));
 	}
 	close(fd[1]);
-	if (pid < 0 || read(fd[0], m, sizeof(*m)) != sizeof(*m))
+	if (pid < 0 || read(fd[0], a, sizeof(*a)) != sizeof(*a))
 		status = -1;
 	close(fd[0]);
 	if (pid > 0 && wait4(pid, &status, 0, use) != pid)
@@ -256,17 +282,20 @@ static int child(const struct how *h, uint64_t limit, int steps, struct wse_memo
 /* bytes that it took; *plan gets what was planned of a rank, unless it is NULL */
 static double peak(const char *what, const struct how *h, struct wse_memory *plan)
 {
-	struct wse_memory m = {0};
+	struct answer a = {0};
+	struct wse_memory m;
 	struct rusage use = {0};
-	uint64_t limit = 0;
+	uint64_t limit = 0, made;
 	double off, planned;
 	int status = 0;
 
 	if (h->files) {
-		status = child(h, 0, 0, &m, &use);
-		limit = wse_memory_sum(&m, h->files);
+		status = child(h, 0, 0, &a, &use);
+		limit = wse_memory_sum(&a.m, h->files);
 	}
-	status = status ? status : child(h, limit, 2, &m, &use);
+	status = status ? status : child(h, limit, 2, &a, &use);
+	m = a.m;
+	made = h->files >= WSE_FILES_IMAGES ? m.made_take : m.made_file;
 	if (plan)
 		*plan = m;
 	/* ranks are threads here: they share the process itself */
@@ -282,6 +311,10 @@ static double peak(const char *what, const struct how *h, struct wse_memory *pla
 						  : m.grads) /
 		   1e6,
 	   (double)m.cores / 1e6, (double)use.ru_maxrss * 1.024e-3, 100 * off);
+	if (h->files >= WSE_FILES_GRADS)
+		ok(a.held && a.held <= made && 2 * a.held > made,
+		   "%s: %.1f MB of gradients at once, of %.1f", what, (double)a.held / 1e6,
+		   (double)made / 1e6);
 	return (double)use.ru_maxrss * 1024;
 }
 
@@ -290,21 +323,22 @@ static void batches(const char *uri)
 {
 	struct how h = {broad, "train_dataloader.batch_size=4096", uri, 1, 1, NULL, WSE_FILES_NONE,
 			0};
-	struct wse_memory m[2];
+	struct answer a[2] = {0};
 	struct rusage of[2];
 	double more;
 	int bad = 0;
 
 	for (h.own = 0; h.own < 2; h.own++) {
 		h.set = "train_dataloader.batch_size=4096";
-		bad = child(&h, 0, 1, &m[1], &of[1]);
+		bad = child(&h, 0, 1, &a[1], &of[1]);
 		h.set = NULL;
-		bad |= child(&h, 0, 1, &m[0], &of[0]);
+		bad |= child(&h, 0, 1, &a[0], &of[0]);
 		more = 1024e-6 * (double)(of[1].ru_maxrss - of[0].ru_maxrss);
-		ok(!bad && more < 64.0 && m[0].slots <= m[1].slots && m[1].slots < 10000000,
+		ok(!bad && more < 64.0 && a[0].m.slots <= a[1].m.slots &&
+			   a[1].m.slots < 10000000,
 		   "an MLP%s, batch 4096: %.1f MB, %.1f more than batch 64, of it slots %.1f",
 		   h.own ? " by callbacks" : "", 1024e-6 * (double)of[1].ru_maxrss, more,
-		   1e-6 * (double)(m[1].slots - m[0].slots));
+		   1e-6 * (double)(a[1].m.slots - a[0].m.slots));
 	}
 }
 
@@ -416,6 +450,9 @@ int main(void)
 			{"images, too", {longer, four, wide, 1, 1, NULL, WSE_FILES_IMAGES, 0}},
 			{"images, too, on two devices",
 			 {longer, four, wide, 2, 1, NULL, WSE_FILES_IMAGES, 0}},
+			{"chunks of a feed-forward network, images, too",
+			 {chunks, NULL, "sim:func,rows=4,cols=12", 1, 1, NULL, WSE_FILES_IMAGES,
+			  0}},
 			{"images, too, on two ranks",
 			 {longer, four, wide, 1, 2, NULL, WSE_FILES_IMAGES, 0}},
 			{"three quarters left out",
