@@ -38,12 +38,13 @@ struct wse_micro_ops {
 	 * earlier units already run); 0, or -ECANCELED when the step is being given up */
 	int (*unit_ready)(void *ctx, uint32_t unit);
 	/*
-	 * Optional, in place of unit_ready: images come and go. The unit's are in memory when this
-	 * returns 0, and their spans are valid, until as many calls of unit_done. wait 0: -EAGAIN
-	 * where it would wait; who has taken a unit does not wait, but is done with it first
+	 * Optional, in place of unit_ready: images come and go. That part of the unit's is in
+	 * memory when this returns 0, and its span is valid, until as many calls of unit_done. wait
+	 * 0: -EAGAIN where it would wait; who has taken one does not wait, but is done with it
+	 * first
 	 */
-	int (*unit_take)(void *ctx, uint32_t unit, int wait);
-	void (*unit_done)(void *ctx, uint32_t unit);
+	int (*unit_take)(void *ctx, uint32_t unit, enum wse_image_part part, int wait);
+	void (*unit_done)(void *ctx, uint32_t unit, enum wse_image_part part);
 	/*
 	 * borrow a buffer for a unit's gradient of one micro-batch: of wse_unit_grad_floats()
 	 * floats, or of what LINEAR streams bring back and the vectors

@@ -40,18 +40,32 @@ static int spread(const struct wse_packed *p, struct wse_shared_buf *to, struct 
 	return wse_packed_dense(p, p->buf->ptr, more);
 }
 
-/* a unit's image is there: with the places of all weights, as scalar loops read it */
-static int see_image(struct oracle *o, const struct wse_micro_batch *job, uint32_t unit)
+/*
+ * that part of a unit's image is there: with the places of all weights, as scalar loops read it.
+ * The other part may come and go meanwhile
+ */
+static int see_image(struct oracle *o, const struct wse_micro_batch *job, uint32_t unit,
+		     enum wse_image_part part)
 {
+	const struct wse_image *from = &job->images[unit];
 	struct wse_image *img = &o->images[unit];
-	int ret = 0;
 
-	*img = job->images[unit];
-	if (!img->fwd.buf && img->packed)
-		ret = spread(img->packed, &o->fwd, &img->fwd);
-	if (!ret && !img->tr.buf && img->packed_tr)
-		ret = spread(img->packed_tr, &o->tr, &img->tr);
-	return ret;
+	img->vec = from->vec;
+	img->mask = from->mask;
+	img->mask_tr = from->mask_tr;
+	img->packed = from->packed;
+	img->packed_tr = from->packed_tr;
+	img->dense_grad = from->dense_grad;
+	img->packs = from->packs;
+	if (part == WSE_IMAGE_FWD)
+		img->fwd = from->fwd;
+	if (part == WSE_IMAGE_TR)
+		img->tr = from->tr;
+	if (part == WSE_IMAGE_FWD && !img->fwd.buf && img->packed)
+		return spread(img->packed, &o->fwd, &img->fwd);
+	if (part == WSE_IMAGE_TR && !img->tr.buf && img->packed_tr)
+		return spread(img->packed_tr, &o->tr, &img->tr);
+	return 0;
 }
 
 static const struct wse_packed *rows_of(const struct oracle *o, const struct wse_micro_batch *job,
@@ -105,21 +119,22 @@ static int step(struct oracle *o, struct wse_oracle_run *run, const struct wse_m
 {
 	const struct wse_op *op = &o->g->ops[at];
 	const struct wse_unit *u = op->unit == WSE_NO_UNIT ? NULL : &o->g->units[op->unit];
+	const enum wse_image_part part = wse_op_image(op);
 	int ret = 0;
 
 	if (u && ops->unit_take)
-		ret = ops->unit_take(ctx, op->unit, 1);
+		ret = ops->unit_take(ctx, op->unit, part, 1);
 	else if (u && ops->unit_ready)
 		ret = ops->unit_ready(ctx, op->unit);
 	if (ret)
 		return ret;
 	if (u)
-		ret = see_image(o, job, op->unit);
+		ret = see_image(o, job, op->unit, part);
 	if (!ret && u && u->grad_first == at)
 		ret = get_grad(o, run->job, op->unit, ops, ctx);
 	ret = ret ? ret : wse_op_type(op->kind)->oracle(run, op);
 	if (u && ops->unit_take)
-		ops->unit_done(ctx, op->unit);
+		ops->unit_done(ctx, op->unit, part);
 	if (!ret && u && u->grad_last == at) {
 		ret = put_grad(o, run->job, op->unit, ops, ctx);
 		if (!ret && run->job->backward && o->die_at && o->ran == o->die_at)

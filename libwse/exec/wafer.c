@@ -24,7 +24,7 @@
 /* submits that run; and commands, or cycles, after which a batch is submitted */
 #define MAX_PENDING  64
 #define BATCH_CMDS   12
-#define BATCH_UNITS  16
+#define BATCH_TAKEN  16
 #define BATCH_CYCLES (1u << 30) /* a submit's own are told in 32 bits */
 
 /* a submit that runs, and what to do when it is done */
@@ -33,10 +33,10 @@ struct pending {
 	const struct wse_micro_batch *job;
 	struct wse_shared_buf *grad; /* complete: to hand over, or NULL */
 	uint32_t unit;
-	int loss;			     /* pick the losses of job */
-	uint32_t slot;			     /* of the loss scratch */
-	uint32_t units[BATCH_UNITS], nunits; /* that are taken for it */
-	uint32_t ncmd;
+	int loss;				 /* pick the losses of job */
+	uint32_t slot;				 /* of the loss scratch */
+	const struct wse_op *taken[BATCH_TAKEN]; /* whose images are taken for it */
+	uint32_t ntaken, ncmd;
 };
 
 /* whose command it is: what wse_exec_command says of it before it ran */
@@ -61,7 +61,7 @@ struct wafer {
 	uint64_t budget;	       /* of a stream */
 	int brief;		       /* budgets are short */
 	struct wse_shared_buf **grads; /* [nunits]: of the micro-batch that is being submitted */
-	uint32_t taken;		       /* units of batches that are not done */
+	uint32_t taken;		       /* images of batches that are not done */
 	struct pending pend[MAX_PENDING];
 	uint32_t npend, first;
 	/* of the last run */
@@ -273,13 +273,12 @@ static void tell(struct wafer *w, const struct pending *p)
 	}
 }
 
-static void units_done(struct wafer *w, struct pending *p, const struct wse_micro_ops *ops,
-		       void *ctx)
+static void let_go(struct wafer *w, struct pending *p, const struct wse_micro_ops *ops, void *ctx)
 {
-	for (uint32_t i = 0; i < p->nunits && ops; i++)
-		ops->unit_done(ctx, p->units[i]);
-	w->taken -= p->nunits;
-	p->nunits = 0;
+	for (uint32_t i = 0; i < p->ntaken && ops; i++)
+		ops->unit_done(ctx, p->taken[i]->unit, wse_op_image(p->taken[i]));
+	w->taken -= p->ntaken;
+	p->ntaken = 0;
 }
 
 static size_t matrix_floats(const struct wafer *w, uint32_t unit)
@@ -315,7 +314,7 @@ static int reap(struct wafer *w, const struct wse_micro_ops *ops, void *ctx, int
 	if (!r && w->record)
 		tell(w, p);
 	wse_fence_destroy(p->fence);
-	units_done(w, p, ops, ctx);
+	let_go(w, p, ops, ctx);
 	w->first = (w->first + 1) % MAX_PENDING;
 	w->npend--;
 	/*
@@ -362,34 +361,35 @@ static int submit(struct wafer *w, struct wse_emit *e, struct pending *p,
 			memcpy(w->labels[at], w->label, e->n * sizeof(*w->label));
 	}
 	if (ret || !e->n)
-		units_done(w, p, ops, ctx);
+		let_go(w, p, ops, ctx);
 	e->n = 0;
-	p->nunits = 0;
+	p->ntaken = 0;
 	p->grad = NULL;
 	p->loss = 0;
 	return ret;
 }
 
-/* the unit's images are in memory until the batch is done; what is complete makes room for them */
-static int take_unit(struct wafer *w, struct wse_emit *e, struct pending *p, uint32_t unit,
-		     const struct wse_micro_ops *ops, void *ctx)
+/* the image that it streams is in memory until the batch is done; what is complete makes room */
+static int take_unit(struct wafer *w, struct wse_emit *e, struct pending *p,
+		     const struct wse_op *op, const struct wse_micro_ops *ops, void *ctx)
 {
+	const enum wse_image_part part = wse_op_image(op);
 	int ret = 0;
 
 	if (!ops->unit_take)
-		return ops->unit_ready ? ops->unit_ready(ctx, unit) : 0;
-	for (uint32_t i = 0; i < p->nunits; i++)
-		if (p->units[i] == unit)
+		return ops->unit_ready ? ops->unit_ready(ctx, op->unit) : 0;
+	for (uint32_t i = 0; i < p->ntaken; i++)
+		if (p->taken[i]->unit == op->unit && wse_op_image(p->taken[i]) == part)
 			return 0;
-	if (p->nunits == BATCH_UNITS)
+	if (p->ntaken == BATCH_TAKEN)
 		ret = submit(w, e, p, ops, ctx);
-	while (!ret && (ret = ops->unit_take(ctx, unit, !w->taken)) == -EAGAIN)
-		ret = e->n || p->nunits ? submit(w, e, p, ops, ctx) : reap(w, ops, ctx, 0);
-	if (ret)
-		return ret;
-	p->units[p->nunits++] = unit;
-	w->taken++;
-	return 0;
+	while (!ret && (ret = ops->unit_take(ctx, op->unit, part, !w->taken)) == -EAGAIN)
+		ret = e->n || p->ntaken ? submit(w, e, p, ops, ctx) : reap(w, ops, ctx, 0);
+	if (!ret && part != WSE_IMAGE_NONE) {
+		p->taken[p->ntaken++] = op;
+		w->taken++;
+	}
+	return ret;
 }
 
 /* gradients that are complete are handed over while there is no room for another */
@@ -429,7 +429,7 @@ static int add(struct wafer *w, struct wse_emit *e, struct pending *p, uint32_t 
 	if (!ret && u && u->grad_first == at)
 		clear_grad(w, p->job, op->unit);
 	if (!ret && u)
-		ret = take_unit(w, e, p, op->unit, ops, ctx);
+		ret = take_unit(w, e, p, op, ops, ctx);
 	if (ret)
 		return ret;
 	if (type->entry && op->program != w->loaded) {
@@ -457,7 +457,7 @@ static int pause_at(struct wafer *w, struct wse_emit *e, struct pending *p, uint
 
 	if (!pauses->due || !pauses->due(pauses->ctx, w->base.id, w->g, p->job->backward, at))
 		return 0;
-	ret = e->n || p->nunits ? submit(w, e, p, ops, ctx) : 0;
+	ret = e->n || p->ntaken ? submit(w, e, p, ops, ctx) : 0;
 	while (!ret && w->npend)
 		ret = reap(w, ops, ctx, 0);
 	if (!ret)
@@ -499,7 +499,7 @@ static int one_job(struct wafer *w, const struct wse_micro_batch *job, uint32_t 
 		cycles = 0;
 	}
 	ret = ret ? ret : pause_at(w, &e, &p, nops, ops, ctx);
-	units_done(w, &p, ops, ctx);
+	let_go(w, &p, ops, ctx);
 	return ret;
 }
 

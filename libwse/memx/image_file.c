@@ -9,10 +9,12 @@
 
 #include "base/error.h"
 #include "memx/records.h"
+#include "ops/ops.h"
 
 #define CHUNK ((size_t)4 << 20) /* bytes of a record */
+#define PARTS 2u		/* images of a unit: as it is, and transposed */
 
-/* a unit in memory */
+/* an image in memory */
 struct window {
 	struct wse_shared_buf *buf; /* NULL: it is not */
 	uint32_t users;
@@ -26,18 +28,34 @@ struct wse_image_file {
 	const unsigned char *stays;
 	struct wse_buf_pool pool;
 	struct wse_image *images;
-	struct window *w; /* [nunits] */
+	struct wse_shared_buf **stay; /* [nunits]: what is no window: vectors, or all of it */
+	struct window *w;	      /* [nunits * PARTS] */
 	uint64_t room, used, turn, reads;
 	pthread_mutex_t lock, file_lock;
 	pthread_cond_t changed;
 	struct wse_records *records;
 	struct wse_record *list;
-	uint32_t *first; /* [nunits + 1] records of a unit */
+	uint32_t *first; /* [nunits * PARTS + 1] records of an image */
 };
 
-static size_t bytes_of(const struct wse_image_file *f, uint32_t unit)
+/* of images [nunits * PARTS] */
+static size_t part_bytes(const struct wse_graph *g, uint32_t at)
 {
-	return wse_unit_image_bytes(f->g, &f->g->units[unit]);
+	return at % PARTS && g->forward ? 0 : wse_unit_fwd_bytes(&g->units[at / PARTS]);
+}
+
+/* of a unit that is no window; a buffer has a length */
+static size_t stay_bytes(const struct wse_graph *g, uint32_t unit, int all)
+{
+	const struct wse_unit *u = &g->units[unit];
+	size_t n = all ? wse_unit_image_bytes(g, u) : (size_t)u->vec_rows * g->tile.cols * 4;
+
+	return n ? n : 1;
+}
+
+static size_t bytes_of(const struct wse_image_file *f, uint32_t at)
+{
+	return part_bytes(f->g, at);
 }
 
 struct wse_image wse_image_spans(const struct wse_graph *g, const struct wse_unit *u,
@@ -53,74 +71,132 @@ struct wse_image wse_image_spans(const struct wse_graph *g, const struct wse_uni
 	return img;
 }
 
-/* where a unit's images are now, buf NULL: nowhere; its mask stays in memory */
-static void place(struct wse_image_file *f, uint32_t unit, struct wse_shared_buf *buf)
+/* where an image is now, buf NULL: nowhere; vectors and masks stay in memory */
+static void place(struct wse_image_file *f, uint32_t at, struct wse_shared_buf *buf)
 {
-	struct wse_image old = f->images[unit], now = {0};
+	struct wse_image *img = &f->images[at / PARTS];
 
-	if (buf)
-		now = wse_image_spans(f->g, &f->g->units[unit], buf);
-	now.mask = old.mask;
-	now.mask_tr = old.mask_tr;
-	now.packed = old.packed;
-	now.packed_tr = old.packed_tr;
-	now.dense_grad = old.dense_grad;
-	now.packs = old.packs;
-	f->images[unit] = now;
+	*(at % PARTS ? &img->tr : &img->fwd) = (struct wse_span){buf, 0};
 }
 
-/* records of all units that do not stay; first [nunits + 1]; NULL: no memory */
+/* records of all images that do not stay; first [nunits * PARTS + 1]; NULL: no memory */
 static struct wse_record *make_list(const struct wse_graph *g, const unsigned char *stays,
 				    uint32_t *first)
 {
 	struct wse_record *list;
 	uint32_t n = 0, k = 0;
 
-	for (uint32_t i = 0; i < g->nunits; i++) {
-		size_t bytes = wse_unit_image_bytes(g, &g->units[i]);
-
+	for (uint32_t i = 0; i < g->nunits * PARTS; i++) {
 		first[i] = n;
-		n += stays[i] ? 0 : (uint32_t)((bytes + CHUNK - 1) / CHUNK);
+		n += stays[i / PARTS] ? 0 : (uint32_t)((part_bytes(g, i) + CHUNK - 1) / CHUNK);
 	}
-	first[g->nunits] = n;
+	first[g->nunits * PARTS] = n;
 	list = calloc(n + 1ul, sizeof(*list));
-	for (uint32_t i = 0; i < g->nunits && list; i++) {
-		size_t left = wse_unit_image_bytes(g, &g->units[i]);
-		uint32_t pieces = first[i + 1] - first[i];
+	for (uint32_t i = 0; i < g->nunits * PARTS && list; i++) {
+		uint32_t unit = i / PARTS, all = first[(unit + 1) * PARTS] - first[unit * PARTS];
+		size_t left = part_bytes(g, i);
 
-		for (uint32_t p = 1; p <= pieces; p++, k++) {
-			list[k] = (struct wse_record){left < CHUNK ? left : CHUNK, i, p, pieces};
+		for (; k < first[i + 1]; k++) {
+			list[k] = (struct wse_record){left < CHUNK ? left : CHUNK, unit,
+						      k - first[unit * PARTS] + 1, all};
 			left -= list[k].bytes;
 		}
 	}
 	return list;
 }
 
+/* a pass's operations that stream an image */
+struct use {
+	uint32_t first, last;
+};
+
+/*
+ * Most bytes of images that operations [begin, end) take by turns: one, or more of them where a
+ * feed-forward network goes by chunks. use [nunits * PARTS] is scratch
+ */
+static uint64_t by_turns(const struct wse_graph *g, const unsigned char *stays, uint32_t begin,
+			 uint32_t end, struct use *use)
+{
+	const uint32_t n = g->nunits * PARTS;
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		use[i] = (struct use){UINT32_MAX, 0};
+	for (uint32_t at = begin; at < end; at++) {
+		enum wse_image_part part = wse_op_image(&g->ops[at]);
+		struct use *u;
+
+		if (part == WSE_IMAGE_NONE || stays[g->ops[at].unit])
+			continue;
+		u = &use[g->ops[at].unit * PARTS + (part == WSE_IMAGE_TR)];
+		u->first = at < u->first ? at : u->first;
+		u->last = at;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t sum = 0;
+
+		for (uint32_t k = 0; k < n && use[i].first != UINT32_MAX; k++)
+			if (use[k].first <= use[i].first && use[k].last >= use[i].first)
+				sum += part_bytes(g, k);
+		most = sum > most ? sum : most;
+	}
+	return most;
+}
+
+/* bytes that devices need so that none reads an image twice in a pass */
+static uint64_t room_of(const struct wse_graph *g, const unsigned char *stays, uint32_t devices,
+			struct use *use)
+{
+	uint64_t fwd = by_turns(g, stays, 0, g->nforward, use);
+	uint64_t back = by_turns(g, stays, g->nforward, g->nops, use), most = 0, turns, room;
+
+	for (uint32_t i = 0; i < g->nunits * PARTS; i++)
+		if (!stays[i / PARTS] && part_bytes(g, i) > most)
+			most = part_bytes(g, i);
+	turns = devices * (fwd > back ? fwd : back);
+	/* an image a device, and one that comes next; both of the unit that is updated */
+	room = (devices + 1) * most;
+	return turns > room ? turns : room;
+}
+
 uint64_t wse_image_file_memory(const struct wse_graph *g, const unsigned char *stays,
 			       uint32_t devices, uint64_t *room, uint64_t *file)
 {
-	uint32_t *first = calloc(g->nunits + 1ul, sizeof(*first));
+	const uint32_t n = g->nunits * PARTS;
+	uint32_t *first = calloc(n + 1ul, sizeof(*first));
+	struct use *use = calloc(n + 1ul, sizeof(*use));
 	struct wse_record *list = first ? make_list(g, stays, first) : NULL;
-	uint64_t most = 0, sum = 0, stay = 0, slots = 0;
+	uint64_t sum = 0, stay = 0, slots = 0;
 
-	for (uint32_t i = 0; i < g->nunits; i++) {
-		uint64_t bytes = wse_unit_image_bytes(g, &g->units[i]);
-
-		if (stays[i]) {
-			stay += bytes;
-			continue;
-		}
-		sum += bytes;
-		most = bytes > most ? bytes : most;
-	}
+	for (uint32_t i = 0; i < g->nunits; i++)
+		stay += stay_bytes(g, i, stays[i]);
+	for (uint32_t i = 0; i < n; i++)
+		sum += stays[i / PARTS] ? 0 : part_bytes(g, i);
 	*file = 0;
 	if (list)
-		slots = wse_records_memory(list, first[g->nunits], file);
-	/* a unit a device, and one that is updated, or comes next */
-	*room = (devices + 1) * most < sum ? (devices + 1) * most : sum;
+		slots = wse_records_memory(list, first[n], file);
+	*room = use ? room_of(g, stays, devices, use) : sum;
+	*room = *room < sum ? *room : sum;
 	free(first);
+	free(use);
 	free(list);
 	return stay + *room + slots;
+}
+
+/* what is in memory at all times */
+static int open_stay(struct wse_image_file *f)
+{
+	const struct wse_graph *g = f->g;
+	int ret = 0;
+
+	for (uint32_t i = 0; i < g->nunits && !ret; i++) {
+		ret = f->pool.alloc(f->pool.ctx, stay_bytes(g, i, f->stays[i]), &f->stay[i]);
+		if (ret)
+			return ret;
+		f->images[i] = f->stays[i] ? wse_image_spans(g, &g->units[i], f->stay[i])
+					   : (struct wse_image){.vec = {f->stay[i], 0}};
+	}
+	return 0;
 }
 
 int wse_image_file_open(const struct wse_graph *g, const unsigned char *stays, uint64_t room,
@@ -128,7 +204,7 @@ int wse_image_file_open(const struct wse_graph *g, const unsigned char *stays, u
 			struct wse_image_file **file)
 {
 	struct wse_image_file *f = calloc(1, sizeof(*f));
-	int ret = 0;
+	int ret;
 
 	*file = NULL;
 	if (!f)
@@ -138,23 +214,20 @@ int wse_image_file_open(const struct wse_graph *g, const unsigned char *stays, u
 	f->pool = *pool;
 	f->images = images;
 	f->room = room;
-	f->w = calloc(g->nunits + 1ul, sizeof(*f->w));
-	f->first = calloc(g->nunits + 1ul, sizeof(*f->first));
+	for (uint32_t i = 0; i < g->nunits; i++) /* both are there to be written */
+		if (!stays[i] && PARTS * wse_unit_fwd_bytes(&g->units[i]) > f->room)
+			f->room = PARTS * wse_unit_fwd_bytes(&g->units[i]);
+	f->stay = calloc(g->nunits + 1ul, sizeof(struct wse_shared_buf *));
+	f->w = calloc(g->nunits * PARTS + 1ul, sizeof(*f->w));
+	f->first = calloc(g->nunits * PARTS + 1ul, sizeof(*f->first));
 	f->list = f->first ? make_list(g, stays, f->first) : NULL;
 	pthread_mutex_init(&f->lock, NULL);
 	pthread_mutex_init(&f->file_lock, NULL);
 	pthread_cond_init(&f->changed, NULL);
-	if (!f->w || !f->list)
-		ret = wse_fail(-ENOMEM, "no memory");
-	for (uint32_t i = 0; i < g->nunits && !ret; i++) {
-		if (!stays[i])
-			continue;
-		ret = pool->alloc(pool->ctx, bytes_of(f, i), &f->w[i].buf);
-		if (!ret)
-			images[i] = wse_image_spans(g, &g->units[i], f->w[i].buf);
-	}
+	ret = f->stay && f->w && f->list ? open_stay(f) : wse_fail(-ENOMEM, "no memory");
 	ret = ret ? ret
-		  : wse_records_open(dir, "images", f->list, f->first[g->nunits], &f->records);
+		  : wse_records_open(dir, "images", f->list, f->first[g->nunits * PARTS],
+				     &f->records);
 	if (ret) {
 		wse_image_file_close(f);
 		return ret;
@@ -167,13 +240,17 @@ void wse_image_file_close(struct wse_image_file *f)
 {
 	if (!f)
 		return;
-	for (uint32_t i = 0; f->w && i < f->g->nunits; i++)
+	for (uint32_t i = 0; f->w && i < f->g->nunits * PARTS; i++)
 		if (f->w[i].buf)
 			f->pool.free(f->pool.ctx, f->w[i].buf);
+	for (uint32_t i = 0; f->stay && i < f->g->nunits; i++)
+		if (f->stay[i])
+			f->pool.free(f->pool.ctx, f->stay[i]);
 	wse_records_close(f->records);
 	pthread_mutex_destroy(&f->lock);
 	pthread_mutex_destroy(&f->file_lock);
 	pthread_cond_destroy(&f->changed);
+	free(f->stay);
 	free(f->w);
 	free(f->first);
 	free(f->list);
@@ -182,17 +259,17 @@ void wse_image_file_close(struct wse_image_file *f)
 
 /* ---- between file and memory: alone on the window ---- */
 
-static int move(struct wse_image_file *f, uint32_t unit, int write, uint64_t step)
+static int move(struct wse_image_file *f, uint32_t at, int write, uint64_t step)
 {
-	char *image = f->w[unit].buf->ptr;
+	char *image = f->w[at].buf ? f->w[at].buf->ptr : NULL;
 	int ret = 0;
 
-	for (uint32_t k = f->first[unit]; k < f->first[unit + 1] && !ret; k++) {
+	for (uint32_t k = f->first[at]; k < f->first[at + 1] && !ret; k++) {
 		void *mem;
 
 		pthread_mutex_lock(&f->file_lock);
 		ret = write ? wse_records_new(f->records, k, &mem)
-			    : wse_records_get(f->records, k, f->first[unit + 1], &mem);
+			    : wse_records_get(f->records, k, f->first[at + 1], &mem);
 		if (!ret) {
 			if (write)
 				memcpy(mem, image, f->list[k].bytes);
@@ -208,20 +285,20 @@ static int move(struct wse_image_file *f, uint32_t unit, int write, uint64_t ste
 
 /* ---- room; with the lock ---- */
 
-/* the unit that was done with longest ago leaves the memory; 0: all are in use */
+/* the image that was done with longest ago leaves the memory; 0: all are in use */
 static int evict(struct wse_image_file *f)
 {
-	uint32_t oldest = WSE_NO_UNIT;
+	uint32_t oldest = UINT32_MAX;
 
-	for (uint32_t i = 0; i < f->g->nunits; i++) {
+	for (uint32_t i = 0; i < f->g->nunits * PARTS; i++) {
 		const struct window *w = &f->w[i];
 
-		if (!w->buf || w->users || w->moving || f->stays[i])
+		if (!w->buf || w->users || w->moving)
 			continue;
-		if (oldest == WSE_NO_UNIT || w->turn < f->w[oldest].turn)
+		if (oldest == UINT32_MAX || w->turn < f->w[oldest].turn)
 			oldest = i;
 	}
-	if (oldest == WSE_NO_UNIT)
+	if (oldest == UINT32_MAX)
 		return 0;
 	f->pool.free(f->pool.ctx, f->w[oldest].buf);
 	f->w[oldest].buf = NULL;
@@ -231,50 +308,60 @@ static int evict(struct wse_image_file *f)
 	return 1;
 }
 
-/* memory for a unit; -EAGAIN: others have all of it */
-static int make_room(struct wse_image_file *f, uint32_t unit)
+/* memory for an image; -EAGAIN: others have all of it */
+static int make_room(struct wse_image_file *f, uint32_t at)
 {
-	struct window *w = &f->w[unit];
-	size_t bytes = bytes_of(f, unit);
+	struct window *w = &f->w[at];
+	size_t bytes = bytes_of(f, at);
 	int ret;
 
-	if (w->buf)
+	if (w->buf || !bytes)
 		return 0;
 	while (f->used && f->used + bytes > f->room)
 		if (!evict(f))
 			return -EAGAIN;
 	ret = f->pool.alloc(f->pool.ctx, bytes, &w->buf);
 	if (ret)
-		return wse_fail(ret, "no memory for the images of unit %u", unit);
+		return wse_fail(ret, "no memory for the images of unit %u", at / PARTS);
 	f->used += bytes;
 	w->whole = 0;
-	place(f, unit, w->buf);
+	place(f, at, w->buf);
 	return 0;
 }
 
 /* waits until no thread has the window and it has memory, and takes it for moving */
-static int grab(struct wse_image_file *f, uint32_t unit, int alone, int wait)
+static int grab(struct wse_image_file *f, uint32_t at, int alone, int wait)
 {
-	struct window *w = &f->w[unit];
+	struct window *w = &f->w[at];
 	int ret;
 
 	for (;;) {
-		ret = w->moving || (alone && w->users) ? -EAGAIN : make_room(f, unit);
+		ret = w->moving || (alone && w->users) ? -EAGAIN : make_room(f, at);
 		if (ret != -EAGAIN || !wait)
 			return ret;
 		pthread_cond_wait(&f->changed, &f->lock);
 	}
 }
 
-int wse_image_file_take(struct wse_image_file *f, uint32_t unit, int wait)
+/* UINT32_MAX: it is no window */
+static uint32_t window_of(const struct wse_image_file *f, uint32_t unit, enum wse_image_part part)
 {
-	struct window *w = &f->w[unit];
+	if (part == WSE_IMAGE_NONE || f->stays[unit])
+		return UINT32_MAX;
+	return unit * PARTS + (part == WSE_IMAGE_TR);
+}
+
+int wse_image_file_take(struct wse_image_file *f, uint32_t unit, enum wse_image_part part, int wait)
+{
+	uint32_t at = window_of(f, unit, part);
+	struct window *w;
 	int ret;
 
-	if (f->stays[unit])
+	if (at == UINT32_MAX)
 		return 0;
+	w = &f->w[at];
 	pthread_mutex_lock(&f->lock);
-	ret = grab(f, unit, 0, wait);
+	ret = grab(f, at, 0, wait);
 	if (!ret) {
 		w->users++;
 		w->turn = ++f->turn;
@@ -283,7 +370,7 @@ int wse_image_file_take(struct wse_image_file *f, uint32_t unit, int wait)
 		w->moving = 1;
 		f->reads++;
 		pthread_mutex_unlock(&f->lock);
-		ret = move(f, unit, 0, 0);
+		ret = move(f, at, 0, 0);
 		pthread_mutex_lock(&f->lock);
 		w->moving = 0;
 		w->whole = !ret;
@@ -294,34 +381,55 @@ int wse_image_file_take(struct wse_image_file *f, uint32_t unit, int wait)
 	return ret;
 }
 
-void wse_image_file_done(struct wse_image_file *f, uint32_t unit)
+void wse_image_file_done(struct wse_image_file *f, uint32_t unit, enum wse_image_part part)
 {
-	if (f->stays[unit])
+	uint32_t at = window_of(f, unit, part);
+
+	if (at == UINT32_MAX)
 		return;
 	pthread_mutex_lock(&f->lock);
-	f->w[unit].users--;
-	f->w[unit].turn = ++f->turn;
+	f->w[at].users--;
+	f->w[at].turn = ++f->turn;
 	pthread_cond_broadcast(&f->changed);
 	pthread_mutex_unlock(&f->lock);
 }
 
+/* with the lock: images [first, end) are as they are, whole or not, and for others */
+static void let_go(struct wse_image_file *f, uint32_t first, uint32_t end, int whole)
+{
+	for (uint32_t at = first; at < end; at++) {
+		f->w[at].moving = 0;
+		f->w[at].whole = whole;
+		f->w[at].turn = ++f->turn;
+	}
+	pthread_cond_broadcast(&f->changed);
+}
+
 int wse_image_file_begin(struct wse_image_file *f, uint32_t unit, int keep)
 {
-	int ret, whole = 0;
+	const uint32_t first = unit * PARTS;
+	int ret = 0, whole[PARTS] = {0};
 
 	if (f->stays[unit])
 		return 0;
 	pthread_mutex_lock(&f->lock);
-	ret = grab(f, unit, 1, 1);
-	if (!ret) {
-		f->w[unit].moving = 1;
-		whole = f->w[unit].whole;
-		f->w[unit].whole = 0;
+	for (uint32_t k = 0; k < PARTS && !ret; k++) {
+		struct window *w = &f->w[first + k];
+
+		ret = grab(f, first + k, 1, 1);
+		if (ret) {
+			let_go(f, first, first + k, 0);
+			break;
+		}
+		w->moving = 1;
+		whole[k] = w->whole;
+		w->whole = 0;
 	}
 	pthread_mutex_unlock(&f->lock);
-	if (ret || whole || !keep)
+	if (ret)
 		return ret;
-	ret = move(f, unit, 0, 0);
+	for (uint32_t k = 0; k < PARTS && !ret && keep; k++)
+		ret = whole[k] ? 0 : move(f, first + k, 0, 0);
 	if (ret)
 		wse_image_file_end(f, unit, 0, 0);
 	return ret;
@@ -329,16 +437,14 @@ int wse_image_file_begin(struct wse_image_file *f, uint32_t unit, int keep)
 
 int wse_image_file_end(struct wse_image_file *f, uint32_t unit, uint64_t step, int keep)
 {
-	int ret;
+	int ret = keep ? 0 : -ECANCELED;
 
 	if (f->stays[unit])
 		return 0;
-	ret = keep ? move(f, unit, 1, step) : -ECANCELED;
+	for (uint32_t at = unit * PARTS; at < (unit + 1) * PARTS && !ret; at++)
+		ret = move(f, at, 1, step);
 	pthread_mutex_lock(&f->lock);
-	f->w[unit].moving = 0;
-	f->w[unit].whole = !ret;
-	f->w[unit].turn = ++f->turn;
-	pthread_cond_broadcast(&f->changed);
+	let_go(f, unit * PARTS, (unit + 1) * PARTS, !ret);
 	pthread_mutex_unlock(&f->lock);
 	return keep ? ret : 0;
 }

@@ -346,7 +346,7 @@ uint64_t wse_memx_image_reads(const struct wse_memx *mx)
 	return mx->images.file ? wse_image_file_reads(mx->images.file) : 0;
 }
 
-int wse_memx_unit_take(struct wse_memx *mx, uint32_t unit, int wait)
+int wse_memx_unit_take(struct wse_memx *mx, uint32_t unit, enum wse_image_part part, int wait)
 {
 	int ready, ret;
 
@@ -356,11 +356,12 @@ int wse_memx_unit_take(struct wse_memx *mx, uint32_t unit, int wait)
 	if (!ready && !wait)
 		return -EAGAIN;
 	ret = wse_memx_unit_ready(mx, unit);
-	return ret || !mx->images.file ? ret : wse_image_file_take(mx->images.file, unit, wait);
+	return ret || !mx->images.file ? ret
+				       : wse_image_file_take(mx->images.file, unit, part, wait);
 }
 
-void wse_memx_unit_done(struct wse_memx *mx, uint32_t unit)
+void wse_memx_unit_done(struct wse_memx *mx, uint32_t unit, enum wse_image_part part)
 {
 	if (mx->images.file)
-		wse_image_file_done(mx->images.file, unit);
+		wse_image_file_done(mx->images.file, unit, part);
 }

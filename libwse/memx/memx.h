@@ -118,15 +118,15 @@ const struct wse_input *wse_memx_inputs(struct wse_memx *mx);
 const struct wse_image *wse_memx_images(struct wse_memx *mx);
 /* blocks until the unit's image of the current step is written; -errno when it cannot be */
 int wse_memx_unit_ready(struct wse_memx *mx, uint32_t unit);
-/* do images come and go? Then units are taken, and wse_memx_images() is about those that are */
+/* do images come and go? Then they are taken, and wse_memx_images() is about those that are */
 int wse_memx_images_move(const struct wse_memx *mx);
-uint64_t wse_memx_image_reads(const struct wse_memx *mx); /* units that came from the file so far */
+uint64_t wse_memx_image_reads(const struct wse_memx *mx); /* that came from the file so far */
 /*
- * unit_ready, and the image is in memory until done. wait 0: -EAGAIN, and nothing was done, where
+ * unit_ready, and that image is in memory until done. wait 0: -EAGAIN, and nothing was done, where
  * it would wait for others; who has taken one does not wait
  */
-int wse_memx_unit_take(struct wse_memx *mx, uint32_t unit, int wait);
-void wse_memx_unit_done(struct wse_memx *mx, uint32_t unit);
+int wse_memx_unit_take(struct wse_memx *mx, uint32_t unit, enum wse_image_part part, int wait);
+void wse_memx_unit_done(struct wse_memx *mx, uint32_t unit, enum wse_image_part part);
 
 /* the file of gradients, for those who make them; NULL: there is none. Open until close */
 struct wse_grad_file *wse_memx_grad_file(struct wse_memx *mx);

@@ -100,7 +100,7 @@ static void write_image(struct wse_share *s, uint32_t piece, size_t from, size_t
 {
 	const struct wse_memx_piece *p = &s->map->pieces.p[piece];
 	size_t matrix = p->count - p->vec, i = 0;
-	uint16_t *fwd = (uint16_t *)wse_span_ptr(s->images[p->unit].fwd) + p->at;
+	uint16_t *fwd = matrix ? (uint16_t *)wse_span_ptr(s->images[p->unit].fwd) + p->at : NULL;
 	float *vec = wse_span_ptr(s->images[p->unit].vec);
 
 	if (s->whole[p->unit])

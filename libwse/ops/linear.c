@@ -249,6 +249,13 @@ int wse_linear_is_back(const struct wse_op *op)
 	return op->kind == WSE_OP_LINEAR && op->arg[A_BACK];
 }
 
+enum wse_image_part wse_op_image(const struct wse_op *op)
+{
+	if (op->kind != WSE_OP_LINEAR)
+		return WSE_IMAGE_NONE;
+	return op->arg[A_BACK] ? WSE_IMAGE_TR : WSE_IMAGE_FWD;
+}
+
 /* a chunk of the way back that takes its place in a whole value: how many there are, else 1 */
 static uint32_t parts_of(const struct wse_graph *g, const struct wse_op *op)
 {

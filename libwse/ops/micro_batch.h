@@ -51,6 +51,9 @@ struct wse_image {
 	int packs;	/* gradients are handed over without those that are not there */
 };
 
+/* what of them an operation streams; vectors are there whenever the unit is ready */
+enum wse_image_part { WSE_IMAGE_NONE, WSE_IMAGE_FWD, WSE_IMAGE_TR };
+
 /* which gradients come back: NULL, or the bits of the mask */
 static inline const unsigned char *wse_image_grad_mask(const struct wse_image *img)
 {

@@ -10,6 +10,7 @@
 #define WSE_OPS_OPS_H
 
 #include "graph/graph.h"
+#include "ops/micro_batch.h"
 #include "wse_kernel.h"
 
 /* what the host does; those with a kernel are the lists of wse_kernel.h: X(KIND, name) */
@@ -70,6 +71,8 @@ const struct wse_op_type *wse_op_type(uint32_t kind);
 const char *wse_kind_name(uint32_t kind);
 /* a linear layer on the way back, to its data */
 int wse_linear_is_back(const struct wse_op *op);
+/* which image of its unit an operation streams */
+enum wse_image_part wse_op_image(const struct wse_op *op);
 /* bytes of the weights that such a layer streams */
 uint64_t wse_linear_image_bytes(const struct wse_graph *g, const struct wse_op *op);
 /*

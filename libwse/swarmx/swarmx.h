@@ -112,8 +112,8 @@ struct wse_swarm_step {
 	uint64_t step;			/* for messages */
 	int (*unit_ready)(void *ctx, uint32_t unit);
 	/* exec.h's, in place of unit_ready; NULL: images stay where they are */
-	int (*unit_take)(void *ctx, uint32_t unit, int wait);
-	void (*unit_done)(void *ctx, uint32_t unit);
+	int (*unit_take)(void *ctx, uint32_t unit, enum wse_image_part part, int wait);
+	void (*unit_done)(void *ctx, uint32_t unit, enum wse_image_part part);
 	void *ready_ctx; /* of all three */
 	const struct wse_swarm_host *host; /* NULL: nothing */
 	/*

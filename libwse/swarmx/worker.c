@@ -31,7 +31,7 @@ static int unit_ready(void *ctx, uint32_t unit)
 	return ret;
 }
 
-static int unit_take(void *ctx, uint32_t unit, int wait)
+static int unit_take(void *ctx, uint32_t unit, enum wse_image_part part, int wait)
 {
 	struct worker *w = ctx;
 	struct wse_swarm *s = w->s;
@@ -39,16 +39,16 @@ static int unit_take(void *ctx, uint32_t unit, int wait)
 
 	if (wse_swarm_failed(s))
 		return -ECANCELED;
-	ret = s->step.unit_take(s->step.ready_ctx, unit, wait);
+	ret = s->step.unit_take(s->step.ready_ctx, unit, part, wait);
 	w->no_device |= ret && ret != -EAGAIN && ret != -ECANCELED;
 	return ret;
 }
 
-static void unit_done(void *ctx, uint32_t unit)
+static void unit_done(void *ctx, uint32_t unit, enum wse_image_part part)
 {
 	struct wse_swarm *s = ((struct worker *)ctx)->s;
 
-	s->step.unit_done(s->step.ready_ctx, unit);
+	s->step.unit_done(s->step.ready_ctx, unit, part);
 }
 
 static size_t grad_bytes(const struct wse_swarm *s, uint32_t unit)

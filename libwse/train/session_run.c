@@ -20,14 +20,14 @@ static int unit_ready(void *ctx, uint32_t unit)
 	return wse_memx_unit_ready(ctx, unit);
 }
 
-static int unit_take(void *ctx, uint32_t unit, int wait)
+static int unit_take(void *ctx, uint32_t unit, enum wse_image_part part, int wait)
 {
-	return wse_memx_unit_take(ctx, unit, wait);
+	return wse_memx_unit_take(ctx, unit, part, wait);
 }
 
-static void unit_done(void *ctx, uint32_t unit)
+static void unit_done(void *ctx, uint32_t unit, enum wse_image_part part)
 {
-	wse_memx_unit_done(ctx, unit);
+	wse_memx_unit_done(ctx, unit, part);
 }
 
 void wse_session_images(struct wse_session *s, struct wse_swarm_step *step)

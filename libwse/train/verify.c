@@ -23,7 +23,7 @@ struct replay {
 	struct wse_exec *e;
 	struct wse_swarm *swarm;
 	struct wse_slots io;
-	uint32_t *views; /* [nunits]: how often the device has taken a unit, where images move */
+	uint32_t *views; /* [2 * nunits]: how often the device has taken an image that moves */
 	/*
 	 * of a run that failed: its record, in which cycles it went that way, and why there is no
 	 * file of waves (err 0: there is)
@@ -74,29 +74,44 @@ static void unmap_image(struct wse_exec *e, const struct wse_image *img)
 		e->ops->unmap(e, img->packed_tr->buf);
 }
 
-/* where images come and go the device sees a unit's while it has taken it */
-static int unit_take(void *ctx, uint32_t unit, int wait)
+/* the buffer of an image that is taken; NULL: it is that of the vectors, which are always there */
+static struct wse_shared_buf *moving(const struct replay *r, uint32_t unit,
+				     enum wse_image_part part)
+{
+	const struct wse_image *img = &wse_memx_images(r->s->memx)[unit];
+	struct wse_shared_buf *buf = part == WSE_IMAGE_TR    ? img->tr.buf
+				     : part == WSE_IMAGE_FWD ? img->fwd.buf
+							     : NULL;
+
+	return buf == img->vec.buf ? NULL : buf;
+}
+
+/* where images come and go the device sees one while it has taken it */
+static int unit_take(void *ctx, uint32_t unit, enum wse_image_part part, int wait)
 {
 	struct replay *r = ctx;
-	int ret = wse_memx_unit_take(r->s->memx, unit, wait);
+	uint32_t *views = &r->views[2 * unit + (part == WSE_IMAGE_TR)];
+	int ret = wse_memx_unit_take(r->s->memx, unit, part, wait);
+	struct wse_shared_buf *buf = ret ? NULL : moving(r, unit, part);
 
-	if (ret || r->views[unit]++)
+	if (!buf || (*views)++)
 		return ret;
-	ret = map_image(r->e, &wse_memx_images(r->s->memx)[unit]);
+	ret = r->e->ops->map(r->e, buf);
 	if (ret) {
-		r->views[unit]--;
-		wse_memx_unit_done(r->s->memx, unit);
+		--*views;
+		wse_memx_unit_done(r->s->memx, unit, part);
 	}
 	return ret;
 }
 
-static void unit_done(void *ctx, uint32_t unit)
+static void unit_done(void *ctx, uint32_t unit, enum wse_image_part part)
 {
 	struct replay *r = ctx;
+	struct wse_shared_buf *buf = moving(r, unit, part);
 
-	if (!--r->views[unit])
-		unmap_image(r->e, &wse_memx_images(r->s->memx)[unit]);
-	wse_memx_unit_done(r->s->memx, unit);
+	if (buf && !--r->views[2 * unit + (part == WSE_IMAGE_TR)])
+		r->e->ops->unmap(r->e, buf);
+	wse_memx_unit_done(r->s->memx, unit, part);
 }
 
 /* what the device says of it, and the end of its waves; the sentence of err stays */
@@ -126,7 +141,7 @@ static int run(struct wse_session *s, struct wse_exec *e, const char *wave, int 
 	struct wse_swarm_step step;
 	int ret = wse_slots_open(&r->io, s, &pool, 1, 0);
 
-	for (uint32_t i = 0; i < g->nunits && !ret && !move; i++)
+	for (uint32_t i = 0; i < g->nunits && !ret; i++)
 		ret = map_image(e, &images[i]);
 	for (uint32_t i = 0; i < g->nunits && !ret; i++)
 		if (images[i].mask.buf)
@@ -143,7 +158,7 @@ static int run(struct wse_session *s, struct wse_exec *e, const char *wave, int 
 	if (move) {
 		r->s = s;
 		r->e = e;
-		r->views = calloc(g->nunits + 1ul, sizeof(*r->views));
+		r->views = calloc(2ul * g->nunits + 1, sizeof(*r->views));
 		if (!r->views)
 			return -ENOMEM;
 		step.unit_take = unit_take;
@@ -171,8 +186,7 @@ static void unmap(struct wse_session *s, struct wse_exec *e)
 	const struct wse_image *images = wse_memx_images(s->memx);
 
 	for (uint32_t i = 0; i < s->plan.graph.nunits; i++) {
-		if (!wse_memx_images_move(s->memx))
-			unmap_image(e, &images[i]);
+		unmap_image(e, &images[i]);
 		if (images[i].mask.buf)
 			e->ops->unmap(e, images[i].mask.buf);
 	}

@@ -101,7 +101,8 @@ struct job {
 	/* bytes out of a rank and into it of the second step, and as planned */
 	uint64_t out[RANKS_MAX], in[RANKS_MAX], planned_out, planned_in;
 	double norm;
-	uint64_t held[RANKS_MAX]; /* gradients in memory at once, where they are in a file */
+	uint64_t held[RANKS_MAX];  /* gradients in memory at once, where they are in a file */
+	uint64_t reads[RANKS_MAX]; /* images that came from a file */
 };
 
 static int read_config(const struct how *h, struct wse_config *cfg)
@@ -210,6 +211,7 @@ static int use(struct job *j, struct wse_link *link, uint32_t rank)
 	ret = ret ? ret : wse_memx_finish(s.memx);
 	ret = ret ? ret : wse_memory_of(&cfg, &s.plan, h->uri, h->devices, h->ranks, &j->m[rank]);
 	j->held[rank] = wse_swarm_grads_held(s.swarm);
+	j->reads[rank] = wse_memx_image_reads(s.memx);
 	wse_session_close(&s);
 	return ret;
 }
@@ -223,10 +225,10 @@ static void *one_rank(void *arg)
 	return NULL;
 }
 
-/* of a process of its own: what it planned of a rank, and gradients that one had in memory */
+/* of a process of its own: what it planned of a rank, and most that one had and read */
 struct answer {
 	struct wse_memory m;
-	uint64_t held;
+	uint64_t held, reads;
 };
 
 static int run(const struct how *h, uint64_t limit, int steps, struct answer *a)
@@ -246,8 +248,10 @@ static int run(const struct how *h, uint64_t limit, int steps, struct answer *a)
 		}
 	}
 	a->m = j.m[0];
-	for (uint32_t i = 0; i < h->ranks; i++)
+	for (uint32_t i = 0; i < h->ranks; i++) {
 		a->held = j.held[i] > a->held ? j.held[i] : a->held;
+		a->reads = j.reads[i] > a->reads ? j.reads[i] : a->reads;
+	}
 	return ret;
 }
 
@@ -311,6 +315,10 @@ static double peak(const char *what, const struct how *h, struct wse_memory *pla
 						  : m.grads) /
 		   1e6,
 	   (double)m.cores / 1e6, (double)use.ru_maxrss * 1.024e-3, 100 * off);
+	/* the four forward, four transposed, and the first one again where chunks are made again */
+	if (h->yaml == chunks)
+		ok(a.reads && a.reads <= 2 * 9, "%s: %llu images read in two steps", what,
+		   (unsigned long long)a.reads);
 	if (h->files >= WSE_FILES_GRADS)
 		ok(a.held && a.held <= made && 2 * a.held > made,
 		   "%s: %.1f MB of gradients at once, of %.1f", what, (double)a.held / 1e6,
@@ -334,8 +342,7 @@ static void batches(const char *uri)
 		h.set = NULL;
 		bad |= child(&h, 0, 1, &a[0], &of[0]);
 		more = 1024e-6 * (double)(of[1].ru_maxrss - of[0].ru_maxrss);
-		ok(!bad && more < 64.0 && a[0].m.slots <= a[1].m.slots &&
-			   a[1].m.slots < 10000000,
+		ok(!bad && more < 64.0 && a[0].m.slots <= a[1].m.slots && a[1].m.slots < 10000000,
 		   "an MLP%s, batch 4096: %.1f MB, %.1f more than batch 64, of it slots %.1f",
 		   h.own ? " by callbacks" : "", 1024e-6 * (double)of[1].ru_maxrss, more,
 		   1e-6 * (double)(a[1].m.slots - a[0].m.slots));
