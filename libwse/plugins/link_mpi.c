@@ -26,6 +26,13 @@ struct request {
 	int sends;
 };
 
+/*
+ * from the first rank's begin to the last one's: programs are loaded meanwhile, nothing else. A
+ * launcher that lets the others go on (mpirun --enable-recovery) says nothing of a rank that ends
+ * in it, and MPI waits for that
+ */
+#define PATIENCE 60.0
+
 static int failed; /* a run of this process: MPI_Finalize would wait for what is gone */
 
 static void end_mpi(void)
@@ -159,6 +166,7 @@ __attribute__((visibility("default"))) int wse_link_mpi(const char *release, str
 	if (!ml)
 		return -ENOMEM;
 	ml->base.ops = &ops;
+	ml->base.patience = PATIENCE;
 	*link = &ml->base;
 	return 0;
 }

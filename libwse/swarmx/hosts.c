@@ -51,6 +51,7 @@ struct wse_hosts {
 	pthread_mutex_t lock;
 	pthread_cond_t work, done;
 	int up, closing, over; /* over: the thread makes no more calls */
+	int given_up;	       /* the caller waits for the start no more: all is the thread's */
 	struct wse_failure failure;
 	int told; /* the failure came from another rank, which tells all */
 	int mine; /* the caller knows which rank this is */
@@ -459,6 +460,22 @@ static void hello(struct wse_hosts *h, int failed)
 	}
 }
 
+static void drop(struct wse_hosts *h)
+{
+	while (h->out) {
+		struct out *o = h->out;
+
+		h->out = o->next;
+		free(o);
+	}
+	pthread_mutex_destroy(&h->lock);
+	pthread_cond_destroy(&h->work);
+	pthread_cond_destroy(&h->done);
+	free(h->reqs);
+	free(h->peer);
+	free(h);
+}
+
 static void *thread(void *arg)
 {
 	struct wse_hosts *h = arg;
@@ -478,6 +495,15 @@ static void *thread(void *arg)
 		snprintf(h->peer[h->rank].host, sizeof(h->peer[0].host), "%s", h->link->host);
 		h->peer[h->rank].bye = 1;
 	}
+	pthread_mutex_lock(&h->lock);
+	if (h->given_up) {
+		pthread_mutex_unlock(&h->lock);
+		h->link->ops->abort(h->link);
+		h->link->ops->close(h->link);
+		drop(h);
+		return NULL;
+	}
+	pthread_mutex_unlock(&h->lock);
 	hello(h, ret);
 	pthread_mutex_lock(&h->lock);
 	h->up = 1;
@@ -497,8 +523,36 @@ static void *thread(void *arg)
 
 /* ---- the caller's side ---- */
 
+/*
+ * has the link started, and how? A start that takes too long is left to its thread, which hangs in
+ * it
+ */
+static int has_started(struct wse_hosts *h, double patience, int *err)
+{
+	struct timespec end;
+	int ret = 0, started;
+
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	end.tv_sec += (time_t)patience;
+	end.tv_nsec += (long)((patience - (double)(time_t)patience) * 1e9);
+	end.tv_sec += end.tv_nsec / 1000000000;
+	end.tv_nsec %= 1000000000;
+	pthread_mutex_lock(&h->lock);
+	while (!h->up && ret != ETIMEDOUT)
+		ret = patience > 0.0 ? pthread_cond_timedwait(&h->done, &h->lock, &end)
+				     : pthread_cond_wait(&h->done, &h->lock);
+	started = h->up;
+	h->given_up = !started;
+	if (!started)
+		pthread_detach(h->thread);
+	*err = h->failure.err;
+	pthread_mutex_unlock(&h->lock);
+	return started;
+}
+
 int wse_hosts_open(struct wse_link *link, struct wse_hosts **hosts)
 {
+	double patience = link->patience;
 	struct wse_hosts *h = calloc(1, sizeof(*h));
 	pthread_condattr_t clock;
 	int ret = -ENOMEM;
@@ -511,16 +565,16 @@ int wse_hosts_open(struct wse_link *link, struct wse_hosts **hosts)
 	pthread_condattr_init(&clock);
 	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
 	pthread_cond_init(&h->work, &clock);
-	pthread_cond_init(&h->done, NULL);
+	pthread_cond_init(&h->done, &clock);
 	pthread_condattr_destroy(&clock);
 	ret = -pthread_create(&h->thread, NULL, thread, h);
 	if (ret)
 		goto fail;
-	pthread_mutex_lock(&h->lock);
-	while (!h->up)
-		pthread_cond_wait(&h->done, &h->lock);
-	ret = h->failure.err;
-	pthread_mutex_unlock(&h->lock);
+	if (!has_started(h, patience, &ret))
+		return wse_fail(-ETIMEDOUT,
+				"the ranks have not all come within %.0f s: one has ended, or was "
+				"not started; end those that are left, and start all of them again",
+				patience);
 	if (ret) {
 		wse_failure_tell(&h->failure);
 		wse_hosts_close(h);
@@ -543,18 +597,7 @@ void wse_hosts_close(struct wse_hosts *h)
 	pthread_cond_broadcast(&h->work);
 	pthread_mutex_unlock(&h->lock);
 	pthread_join(h->thread, NULL);
-	while (h->out) {
-		struct out *o = h->out;
-
-		h->out = o->next;
-		free(o);
-	}
-	pthread_mutex_destroy(&h->lock);
-	pthread_cond_destroy(&h->work);
-	pthread_cond_destroy(&h->done);
-	free(h->reqs);
-	free(h->peer);
-	free(h);
+	drop(h);
 }
 
 uint32_t wse_hosts_rank(const struct wse_hosts *h)

@@ -41,6 +41,8 @@ struct wse_link {
 	char host[64];	/* this rank's, for people */
 	/* ranks are processes, and start() returns when all of them have begun it */
 	int processes;
+	/* seconds that start() may take before a rank is taken to be gone; 0: any time */
+	double patience;
 };
 
 #define WSE_LINK_RANKS 1024	/* at most */

@@ -191,7 +191,7 @@ int wse_link_pair(uint32_t ranks, struct wse_link **links)
 				free(p);
 			return -ENOMEM;
 		}
-		*pl = (struct pair_link){{&pair_ops, i, ranks, "", 0}, p, NULL, 0};
+		*pl = (struct pair_link){{.ops = &pair_ops, .rank = i, .ranks = ranks}, p, NULL, 0};
 		snprintf(pl->base.host, sizeof(pl->base.host), "thread %u", i);
 		p->open++;
 		links[i] = &pl->base;

@@ -2,6 +2,7 @@
 /* Ranks as threads: sums over ranks against the tree, failures that everyone hears of. */
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -303,9 +304,56 @@ static void lifeline(void)
 	close(fd[1]);
 }
 
+/* a link that takes its time to start */
+struct slow {
+	struct wse_link base;
+	atomic_int aborted, closed;
+};
+
+static int slow_start(struct wse_link *l)
+{
+	usleep(300000);
+	l->ranks = 1;
+	return 0;
+}
+
+static void slow_abort(struct wse_link *l)
+{
+	((struct slow *)l)->aborted = 1;
+}
+
+static void slow_close(struct wse_link *l)
+{
+	((struct slow *)l)->closed = 1;
+}
+
+/* a rank ends before the ranks have met, and nothing says so: MPI waits for it */
+static void start(void)
+{
+	static const struct wse_link_ops ops = {
+		.start = slow_start, .abort = slow_abort, .close = slow_close};
+	static struct slow late, early;
+	struct wse_hosts *h = NULL;
+	int ret;
+
+	late.base = (struct wse_link){.ops = &ops, .patience = 0.05};
+	early.base = (struct wse_link){.ops = &ops, .patience = 30.0};
+	ret = wse_hosts_open(&late.base, &h);
+	ok(ret == -ETIMEDOUT && !h && strstr(wse_error(), "have not all come within 0 s") &&
+		   !late.closed,
+	   "a start that takes too long: %s", wse_error());
+	for (int i = 0; i < 1000 && !late.closed; i++)
+		usleep(10000);
+	ok(late.aborted && late.closed, "when it is over after all, its link is closed");
+	ret = wse_hosts_open(&early.base, &h);
+	ok(!ret && h && wse_hosts_ranks(h) == 1, "a start in time");
+	wse_hosts_close(h);
+}
+
 int main(void)
 {
 	lifeline();
+	start();
 	exchange();
 	failures();
 	return tap_end();
