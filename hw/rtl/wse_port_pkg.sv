@@ -31,14 +31,6 @@ package wse_port_pkg;
     logic [23:0] tag;
   } rd_t;
 
-  // an operation of the service plane without its data and its rectangle; rd_core: whose word comes
-  // back
-  typedef struct packed {
-    logic [3:0]  op;
-    logic [15:0] addr;
-    logic [23:0] rd_core;
-  } svc_t;
-
   // one core, as START looks at it
   typedef struct packed {
     logic        held, done, faulted;

@@ -27,7 +27,7 @@ module wse_top #(
   output logic            s_rvalid_o,
   input  logic            s_rready_i,
   output logic [31:0]     s_rdata_o,
-  // AXI4 masters: 0 of rings and copies (and, without groups, of streams), 1 + g of group g
+  // AXI4 masters: 0 of rings (and, without groups, of all), 1 + g of group g
   output logic [NP-1:0]     m_arvalid_o,
   input  logic [NP-1:0]     m_arready_i,
   output logic [64*NP-1:0]  m_araddr_o,
@@ -66,18 +66,22 @@ module wse_top #(
   output logic            moved_o
 );
 
+  localparam int unsigned NS = GROUP == 0 ? 1 : NP - 1;   // parts of the service plane
+
   logic dev_rst_n, edge_moved;
   logic tile_clear;
   logic [7*COLS-1:0] north_head, south_head;
   logic [32*COLS-1:0] north_data, south_data;
   logic [6*COLS-1:0] north_cr, south_cr;
-  wse_port_pkg::svc_t svc;
-  logic [31:0] svc_wdata_lo;
-  logic [31:0] svc_wdata_hi;
-  logic [ROWS-1:0] svc_rows;
+  logic [4*NS-1:0] svc_op;
+  logic [16*NS-1:0] svc_addr;
+  logic [24*NS-1:0] svc_rd_core;
+  logic [32*NS-1:0] svc_wdata_lo;
+  logic [32*NS-1:0] svc_wdata_hi;
+  logic [ROWS*NS-1:0] svc_rows;
   logic [COLS-1:0] svc_cols;
-  logic [31:0] svc_rdata_lo;
-  logic [31:0] svc_rdata_hi;
+  logic [32*NS-1:0] svc_rdata_lo;
+  logic [32*NS-1:0] svc_rdata_hi;
   logic svc_busy;
   logic st_en;
   logic [23:0] st_core;
@@ -111,7 +115,8 @@ module wse_top #(
     .m_wready_i, .m_wdata_o, .m_wstrb_o, .m_wlast_o, .m_bvalid_i, .m_bready_o, .m_bresp_i, .irq_o,
     .irq_vec_o, .dev_rst_no(dev_rst_n), .tile_clear_o(tile_clear), .north_head_o(north_head),
     .north_data_o(north_data), .north_cr_i(north_cr), .south_head_i(south_head),
-    .south_data_i(south_data), .south_cr_o(south_cr), .svc_o(svc),
+    .south_data_i(south_data), .south_cr_o(south_cr), .svc_op_o(svc_op),
+    .svc_addr_o(svc_addr), .svc_rd_core_o(svc_rd_core),
     .svc_wdata_lo_o(svc_wdata_lo), .svc_wdata_hi_o(svc_wdata_hi), .svc_rows_o(svc_rows),
     .svc_cols_o(svc_cols), .svc_rdata_lo_i(svc_rdata_lo),
     .svc_rdata_hi_i(svc_rdata_hi), .svc_busy_i(svc_busy), .st_en_o(st_en), .st_core_o(st_core),
@@ -121,12 +126,13 @@ module wse_top #(
     .edge_moved_o(edge_moved)
   );
 
-  wse_wafer #(.ROWS(ROWS), .COLS(COLS)) u_wafer (
+  wse_wafer #(.ROWS(ROWS), .COLS(COLS), .NS(NS)) u_wafer (
     .clk_i, .rst_ni(dev_rst_n), .clear_i(tile_clear),
     .north_head_i(north_head), .north_data_i(north_data), .north_cr_o(north_cr),
-    .south_head_o(south_head), .south_data_o(south_data), .south_cr_i(south_cr), .svc_op_i(svc.op),
-    .svc_addr_i(svc.addr), .svc_wdata_lo_i(svc_wdata_lo), .svc_wdata_hi_i(svc_wdata_hi),
-    .svc_rows_i(svc_rows), .svc_cols_i(svc_cols), .svc_rd_core_i(svc.rd_core),
+    .south_head_o(south_head), .south_data_o(south_data), .south_cr_i(south_cr), .svc_op_i(svc_op),
+    .svc_addr_i(svc_addr), .svc_rd_core_i(svc_rd_core),
+    .svc_wdata_lo_i(svc_wdata_lo), .svc_wdata_hi_i(svc_wdata_hi),
+    .svc_rows_i(svc_rows), .svc_cols_i(svc_cols),
     .svc_rdata_lo_o(svc_rdata_lo), .svc_rdata_hi_o(svc_rdata_hi), .svc_busy_o(svc_busy),
     .st_en_i(st_en), .st_core_i(st_core), .st_o(st),
     .st_rows_i(st_rows), .st_cols_i(st_cols), .st_any_o(st_any),

@@ -64,9 +64,10 @@ static struct wse_copy span_copy(struct wse_emit *e, struct wse_span s, uint32_t
 	return c;
 }
 
+/* that share a bus */
 static uint64_t cores(const struct wse_graph *g)
 {
-	return (uint64_t)g->tile.rows * g->tile.cols;
+	return g->tile.rows * wse_bus_columns(g);
 }
 
 /* ---- in ---- */
@@ -377,7 +378,7 @@ static int vec_in_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 
 static uint64_t vec_in_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
-	return wse_copy_in_cycles(g->tile.cols, 1, g->units[op->unit].vec_rows * 4);
+	return wse_copy_in_cycles(wse_bus_columns(g), 1, g->units[op->unit].vec_rows * 4);
 }
 
 const struct wse_op_type wse_type_vec_in = {.name = "vectors in",
@@ -425,7 +426,7 @@ static int vec_out_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 
 static uint64_t vec_out_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
-	return wse_copy_out_cycles(g->tile.cols, 1, g->units[op->unit].vec_rows * 4);
+	return wse_copy_out_cycles(wse_bus_columns(g), 1, g->units[op->unit].vec_rows * 4);
 }
 
 const struct wse_op_type wse_type_vec_out = {.name = "vector gradients out",

@@ -45,9 +45,15 @@ enum { WSE_COMMAND_CYCLES = 188 };
  */
 enum { WSE_START_CYCLES = WSE_COMMAND_CYCLES - 35 };
 
+/* columns that share a bus to the host's memory */
+static inline uint64_t wse_bus_columns(const struct wse_graph *g)
+{
+	return g->tile.group && g->tile.group < g->tile.cols ? g->tile.group : g->tile.cols;
+}
+
 /*
- * `lines` lines of some bytes from the host to each of so many cores, where a device of ABI 1.3
- * counts those once that get the same; and back, where a line is cut into bursts
+ * `lines` lines of some bytes from the host to each of so many cores of a bus, where a device of
+ * ABI 1.3 counts those once that get the same; and back, where a line is cut into bursts
  */
 static inline uint64_t wse_copy_in_cycles(uint64_t cores, uint64_t lines, uint64_t bytes)
 {

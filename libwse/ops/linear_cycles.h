@@ -11,7 +11,7 @@
 
 #include "graph/graph.h"
 #include "num/num.h"
-#include "ops/ops.h"
+#include "ops/kinds.h"
 #include "wse_kernel.h"
 
 static inline uint64_t wse_most(uint64_t a, uint64_t b)
@@ -44,12 +44,6 @@ static inline uint64_t wse_post_cost(uint32_t post, int copy)
 }
 
 enum { WSE_BIAS_COST = 74 };
-
-/* columns that share a bus to the host's memory */
-static inline uint64_t wse_bus_columns(const struct wse_graph *g)
-{
-	return g->tile.group && g->tile.group < g->tile.cols ? g->tile.group : g->tile.cols;
-}
 
 /* the first block comes later to rows below the fourth: each takes so many cycles more */
 static inline uint64_t wse_deep(const struct wse_graph *g, uint64_t row)

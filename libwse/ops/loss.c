@@ -203,7 +203,7 @@ static int loss_out_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 static uint64_t loss_out_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
 	(void)op;
-	return wse_copy_out_cycles(g->tile.rows * g->tile.cols, 1, 4 * g->t);
+	return wse_copy_out_cycles(g->tile.rows * wse_bus_columns(g), 1, 4 * g->t);
 }
 
 const struct wse_op_type wse_type_loss_out = {.name = "loss out",

@@ -5,7 +5,8 @@
 
 module wse_wafer #(
   parameter int unsigned ROWS = 4,
-  parameter int unsigned COLS = 4
+  parameter int unsigned COLS = 4,
+  parameter int unsigned NS = 1               // parts of the service plane, of COLS / NS columns
 ) (
   input  logic            clk_i,
   input  logic            rst_ni,
@@ -20,16 +21,17 @@ module wse_wafer #(
   output logic [32*COLS-1:0] south_data_o,
   input  logic [6*COLS-1:0]  south_cr_i,
 
-  // service plane: one operation a cycle to all cores in svc_rows x svc_cols
-  input  logic [3:0]      svc_op_i,
-  input  logic [15:0]     svc_addr_i,
-  input  logic [31:0]     svc_wdata_lo_i,
-  input  logic [31:0]     svc_wdata_hi_i,
-  input  logic [ROWS-1:0] svc_rows_i,
+  // service plane: in each part one operation a cycle to all its cores in svc_rows x svc_cols
+  input  logic [4*NS-1:0]  svc_op_i,
+  input  logic [16*NS-1:0] svc_addr_i,
+  // whose read data comes back: row * columns of the part + column of it
+  input  logic [24*NS-1:0] svc_rd_core_i,
+  input  logic [32*NS-1:0] svc_wdata_lo_i,
+  input  logic [32*NS-1:0] svc_wdata_hi_i,
+  input  logic [ROWS*NS-1:0] svc_rows_i,
   input  logic [COLS-1:0] svc_cols_i,
-  input  logic [23:0]     svc_rd_core_i,      // whose read data comes back (row * COLS + col)
-  output logic [31:0]     svc_rdata_lo_o,     // 4 cycles after the read was on svc_op_i
-  output logic [31:0]     svc_rdata_hi_o,
+  output logic [32*NS-1:0] svc_rdata_lo_o,    // 4 cycles after the read was on svc_op_i
+  output logic [32*NS-1:0] svc_rdata_hi_o,
   output logic            svc_busy_o,         // some core scrubs
 
   // status of core st_core_i, one cycle later
@@ -55,6 +57,7 @@ module wse_wafer #(
 
   localparam int unsigned NC = ROWS * COLS;
   localparam int unsigned IW = (NC > 1) ? $clog2(NC) : 1;
+  localparam int unsigned SC = COLS / NS, SI = ROWS * SC;  // columns and cores of a part
 
   // status of the cores
   logic        held [NC];
@@ -73,12 +76,14 @@ module wse_wafer #(
   logic        busy [NC];
   logic [2:0]  popped [NC];
   logic [3:0]  sent [NC];                     // by the ports to the neighbours
-  logic [31:0] rdata_lo [NC];
+  logic [31:0] rdata_lo [NC];                 // part after part
   logic [31:0] rdata_hi [NC];
 
   for (genvar r = 0; r < ROWS; r++) begin : g_row
     for (genvar c = 0; c < COLS; c++) begin : g_col
       localparam int unsigned N = r * COLS + c;
+      localparam int unsigned S = c / SC;                // part of the service plane
+      localparam int unsigned SN = S * SI + r * SC + c % SC;
       logic        c_tx_valid, c_tx_ctrl, c_rx_cr_valid, c_rn_cr_valid, rt_we;
       logic [4:0]  c_tx_color, c_rx_cr_color, c_rn_cr_color, rt_color;
       logic [31:0] c_tx_data, c_rx_data, c_rn_data;
@@ -170,13 +175,13 @@ module wse_wafer #(
         .rt_we_o         (rt_we),
         .rt_color_o      (rt_color),
         .rt_cfg_o        (rt_cfg),
-        .svc_sel_i       (1'(svc_rows_i >> row_q) & 1'(svc_cols_i >> col_q)),
-        .svc_op_i,
-        .svc_addr_i,
-        .svc_wdata_lo_i,
-        .svc_wdata_hi_i,
-        .svc_rdata_lo_o  (rdata_lo[N]),
-        .svc_rdata_hi_o  (rdata_hi[N]),
+        .svc_sel_i       (1'(svc_rows_i[ROWS*S +: ROWS] >> row_q) & 1'(svc_cols_i >> col_q)),
+        .svc_op_i        (svc_op_i[4*S +: 4]),
+        .svc_addr_i      (svc_addr_i[16*S +: 16]),
+        .svc_wdata_lo_i  (svc_wdata_lo_i[32*S +: 32]),
+        .svc_wdata_hi_i  (svc_wdata_hi_i[32*S +: 32]),
+        .svc_rdata_lo_o  (rdata_lo[SN]),
+        .svc_rdata_hi_o  (rdata_hi[SN]),
         .svc_busy_o      (busy[N]),
         .held_o          (held[N]),
         .done_o          (done[N]),
@@ -247,7 +252,7 @@ module wse_wafer #(
   logic        r_open [ROWS];
   logic        r_bad [ROWS];
   wse_port_pkg::any_t any;
-  logic [23:0] rd_q0, rd_q1, rd_q2;
+  logic [23:0] rd_q0 [NS], rd_q1 [NS], rd_q2 [NS];
 
   always @(posedge clk_i) begin : p_seq
     integer i, k, n;
@@ -279,11 +284,13 @@ module wse_wafer #(
     end
 
     // SRAM reads take 3 cycles in the core; the number of the core travels beside them
-    svc_rdata_lo_o <= rdata_lo[IW'(rd_q2)];
-    svc_rdata_hi_o <= rdata_hi[IW'(rd_q2)];
-    rd_q2 = rd_q1;
-    rd_q1 = rd_q0;
-    rd_q0 = svc_rd_core_i;
+    for (i = 0; i < NS; i++) begin
+      svc_rdata_lo_o[32*i +: 32] <= rdata_lo[IW'(SI * i) + IW'(rd_q2[i])];
+      svc_rdata_hi_o[32*i +: 32] <= rdata_hi[IW'(SI * i) + IW'(rd_q2[i])];
+      rd_q2[i] = rd_q1[i];
+      rd_q1[i] = rd_q0[i];
+      rd_q0[i] = svc_rd_core_i[24*i +: 24];
+    end
 
     if (st_en_i) begin
       st_o.held <= held[IW'(st_core_i)];

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Executor of COPY_IN and COPY_OUT. One walker goes through the host side in bursts (core, line,
-// piece of a line), a second one through the SRAM side in words of 8 bytes; a memory of FIFO words
-// lies between. The first one issues a burst only when there is room for its words.
+// Executor of COPY_IN and COPY_OUT, for some columns of a tile. One walker goes through the host
+// side in bursts (core, line, piece of a line), a second one through the SRAM side in words of 8
+// bytes; a memory of FIFO words lies between. The first one issues a burst only when there is room
+// for its words.
 
 module wse_copy #(
   parameter int unsigned ROWS = 4,
@@ -9,6 +10,7 @@ module wse_copy #(
 ) (
   input  logic            clk_i,
   input  logic            rst_ni,
+  input  logic [15:0]     c0_i,              // the tile's column that is the first of these
   // command: words of the submission entry, then go; result until ack
   input  logic            ld_i,
   input  logic [3:0]      ld_idx_i,
@@ -28,7 +30,7 @@ module wse_copy #(
   output logic [63:0]     svc_wdata_o,
   output logic [ROWS-1:0] svc_rows_o,
   output logic [COLS-1:0] svc_cols_o,
-  output logic [23:0]     svc_core_o,
+  output logic [23:0]     svc_core_o,        // row * COLS + column of these
   input  logic            svc_rd_valid_i,
   input  logic [63:0]     svc_rdata_i,
   // bus
@@ -64,6 +66,8 @@ module wse_copy #(
   wse_port_pkg::cmd_t cmd;
   logic        out, bcast;
   logic        all_rows, all_cols;           // a line goes to all of them
+  logic [15:0] skip, last, col, ncols;       // of the command's columns: those that are here
+  logic [63:0] off;
   logic [15:0] row0, rows;
   logic [31:0] sram0, len, sstride;
 
@@ -140,8 +144,15 @@ module wse_copy #(
         all_cols = bcast && cmd.cstride == 32'd0;
         status_o <= 4'(wse_regs_pkg::ST_OK);
         iova_o <= '0;
-        h_end = 1'b0; s_end = 1'b0;
-        h_row = cmd.off; h_col = cmd.off; h_line = cmd.off; h_off = cmd.off;
+        skip = c0_i > cmd.col0 ? c0_i - cmd.col0 : 16'd0;
+        col = cmd.col0 > c0_i ? cmd.col0 - c0_i : 16'd0;
+        last = cmd.col0 + cmd.cols < c0_i + 16'(COLS) ? cmd.col0 + cmd.cols
+                                                      : c0_i + 16'(COLS);
+        h_end = last <= c0_i + col;
+        s_end = h_end;
+        ncols = last - (c0_i + col);
+        off = cmd.off + 64'(48'(skip) * 48'(cmd.cstride));
+        h_row = off; h_col = off; h_line = off; h_off = off;
         h_l = '0; h_left = len; h_r = '0; h_c = '0;
         s_r = '0; s_c = '0; s_l = '0; s_left = len; s_line = sram0[15:0]; s_addr = sram0[15:0];
         wp = '0; rp = '0; count = '0; held = '0;
@@ -220,11 +231,11 @@ module wse_copy #(
             svc_op_o <= out ? OpRead : OpWrite;
             svc_addr_o <= s_addr;
             svc_wdata_o <= in_valid && rp == wp ? in_data : mem[rp];
-            svc_core_o <= 24'((32'(row0) + 32'(s_r)) * COLS + 32'(cmd.col0) + 32'(s_c));
+            svc_core_o <= 24'((32'(row0) + 32'(s_r)) * COLS + 32'(col) + 32'(s_c));
             svc_rows_o <= all_rows ? ROWS'((((ROWS+1)'(1) << rows) - (ROWS+1)'(1)) << row0)
                                    : ROWS'(1) << (row0 + s_r);
-            svc_cols_o <= all_cols ? COLS'((((COLS+1)'(1) << cmd.cols) - (COLS+1)'(1)) << cmd.col0)
-                                   : COLS'(1) << (cmd.col0 + s_c);
+            svc_cols_o <= all_cols ? COLS'((((COLS+1)'(1) << ncols) - (COLS+1)'(1)) << col)
+                                   : COLS'(1) << (col + s_c);
             if (out) s_go = s_go - 8'd1;
             else begin
               rp = rp + 7'd1;
@@ -241,7 +252,7 @@ module wse_copy #(
                 s_l = '0;
                 s_line = sram0[15:0];
                 s_c = s_c + 16'd1;
-                if (all_cols || s_c == cmd.cols) begin
+                if (all_cols || s_c == ncols) begin
                   s_c = '0;
                   s_r = s_r + 16'd1;
                   s_end = all_rows || s_r == rows;
@@ -300,7 +311,7 @@ module wse_copy #(
               h_l = '0;
               h_col = h_col + 64'(cmd.cstride);
               h_c = h_c + 16'd1;
-              if (all_cols || h_c == cmd.cols) begin
+              if (all_cols || h_c == ncols) begin
                 h_c = '0;
                 h_row = h_row + 64'(cmd.rstride);
                 h_col = h_row;

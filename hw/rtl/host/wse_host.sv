@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The host interface: registers, queues, executors and bus masters, with the service plane and the
 // edge links towards the wafer. Without port groups one bus master serves all; with them each group
-// of GROUP columns has its stream executors and a bus master of its own.
+// of GROUP columns has executors of copies and streams, a part of the service plane, and a bus
+// master of its own.
 
 module wse_host #(
   parameter int unsigned ROWS = 4,
@@ -9,7 +10,8 @@ module wse_host #(
   parameter int unsigned NQ = 5,
   parameter bit HOSTFP = 1'b0,
   parameter int unsigned GROUP = 0,       // columns of a port group; 0: one bus for all
-  parameter int unsigned NP = GROUP == 0 ? 1 : 1 + COLS / (GROUP + 32'(GROUP == 0))   // AXI masters
+  parameter int unsigned NP = GROUP == 0 ? 1 : 1 + COLS / (GROUP + 32'(GROUP == 0)),  // AXI masters
+  parameter int unsigned NS = GROUP == 0 ? 1 : NP - 1   // parts of the service plane
 ) (
   input  logic            clk_i,
   input  logic            rst_ni,
@@ -28,7 +30,7 @@ module wse_host #(
   output logic            s_rvalid_o,
   input  logic            s_rready_i,
   output logic [31:0]     s_rdata_o,
-  // AXI4 masters: 0 of rings and copies (and, without groups, of streams), 1 + g of group g
+  // AXI4 masters: 0 of rings (and, without groups, of all), 1 + g of group g
   output logic [NP-1:0]     m_arvalid_o,
   input  logic [NP-1:0]     m_arready_i,
   output logic [64*NP-1:0]  m_araddr_o,
@@ -69,13 +71,15 @@ module wse_host #(
   input  logic [7*COLS-1:0]  south_head_i,
   input  logic [32*COLS-1:0] south_data_i,
   output logic [6*COLS-1:0]  south_cr_o,
-  output wse_port_pkg::svc_t svc_o,
-  output logic [31:0]     svc_wdata_lo_o,
-  output logic [31:0]     svc_wdata_hi_o,
-  output logic [ROWS-1:0] svc_rows_o,
+  output logic [4*NS-1:0]  svc_op_o,           // of each group
+  output logic [16*NS-1:0] svc_addr_o,
+  output logic [24*NS-1:0] svc_rd_core_o,
+  output logic [32*NS-1:0] svc_wdata_lo_o,
+  output logic [32*NS-1:0] svc_wdata_hi_o,
+  output logic [ROWS*NS-1:0] svc_rows_o,
   output logic [COLS-1:0] svc_cols_o,
-  input  logic [31:0]     svc_rdata_lo_i,
-  input  logic [31:0]     svc_rdata_hi_i,
+  input  logic [32*NS-1:0] svc_rdata_lo_i,
+  input  logic [32*NS-1:0] svc_rdata_hi_i,
   input  logic            svc_busy_i,
   output logic            st_en_o,
   output logic [23:0]     st_core_o,
@@ -125,24 +129,23 @@ module wse_host #(
 
   // executors
   logic [3:0]  ld, go, abort, abort_status, ack, done, ld_idx;
-  logic [1:0]  held, bus;                 // of streams: in, out
+  logic [2:0]  held, bus;                 // of copies, streams in and out
   logic [63:0] ld_word;
   logic [3:0]  status0, status1, status2, status3;
   logic [63:0] iova0, iova1, iova2;
-  logic [15:0] port1, nports1, port2, nports2;
+  logic [15:0] port0, nports0, port1, nports1, port2, nports2;
   logic [4:0]  color1, color2;
   logic        edge_moved, closed, in_moved, out_moved;
   logic [15:0] f_row, f_col, f_ncores;
   logic [31:0] f_cause, f_pc, f_addr, f_color, f_value;
 
   // service plane
-  logic        a_valid, b_valid, b_ready, svc_rd_valid;
-  logic [3:0]  a_op, b_op;
-  logic [15:0] a_addr, b_addr;
-  logic [23:0] b_core;
-  logic [63:0] a_wdata, b_wdata;
-  logic [ROWS-1:0] a_rows, b_rows;
-  logic [COLS-1:0] a_cols, b_cols;
+  logic        a_valid;
+  logic [3:0]  a_op;
+  logic [15:0] a_addr;
+  logic [63:0] a_wdata;
+  logic [ROWS-1:0] a_rows;
+  logic [COLS-1:0] a_cols;
 
   assign dev_rst_no = rst_n;
   assign halted_o = halted;
@@ -190,30 +193,12 @@ module wse_host #(
     .abort_status_o(abort_status), .ack_o(ack), .done_i(done),
     .status0_i(status0), .status1_i(status1), .status2_i(status2), .status3_i(status3),
     .iova0_i(iova0), .iova1_i(iova1), .iova2_i(iova2),
-    .port1_i(port1), .nports1_i(nports1), .port2_i(port2), .nports2_i(nports2),
-    .held_i(held), .bus1_i(bus[0]), .bus2_i(bus[1]),
+    .port0_i(port0), .nports0_i(nports0), .port1_i(port1), .nports1_i(nports1), .port2_i(port2),
+    .nports2_i(nports2), .held_i(held), .bus0_i(bus[0]), .bus1_i(bus[1]), .bus2_i(bus[2]),
     .color1_i(color1), .color2_i(color2),
     .f_row_i(f_row), .f_col_i(f_col), .f_ncores_i(f_ncores), .f_cause_i(f_cause), .f_pc_i(f_pc),
     .f_addr_i(f_addr), .f_color_i(f_color), .f_value_i(f_value), .closed_i(closed),
     .moved_i(moved_i | edge_moved), .tile_clear_o, .cnt_o(cnt_queue), .cnt_which_o(cnt_which)
-  );
-
-  wse_copy #(.ROWS(ROWS), .COLS(COLS)) u_copy (
-    .clk_i, .rst_ni(rst_n),
-    .ld_i(ld[0]), .ld_idx_i(ld_idx), .ld_word_i(ld_word), .go_i(go[0]), .abort_i(abort[0]),
-    .abort_status_i(abort_status), .done_o(done[0]), .status_o(status0),
-    .iova_o(iova0), .ack_i(ack[0]),
-    .svc_valid_o(b_valid), .svc_ready_i(b_ready), .svc_op_o(b_op), .svc_addr_o(b_addr),
-    .svc_wdata_o(b_wdata), .svc_rows_o(b_rows), .svc_cols_o(b_cols), .svc_core_o(b_core),
-    .svc_rd_valid_i(svc_rd_valid), .svc_rdata_i({svc_rdata_hi_i, svc_rdata_lo_i}),
-    .rreq_valid_o(rreq_valid[1]), .rreq_ready_i(rreq_ready[1]), .rreq_addr_o(rreq_addr1),
-    .rreq_beats_o(rreq_beats1), .rreq_tag_o(rreq_tag1),
-    .rd_valid_i(rd_valid[1]), .rd_data_i(rd_data), .rd_last_i(rd_last), .rd_err_i(rd_err),
-    .rd_tag_i(rd_tag), .rd_addr_i(rd_addr),
-    .wreq_valid_o(wreq_valid[1]), .wreq_ready_i(wreq_ready[1]), .wreq_addr_o(wreq_addr1),
-    .wreq_beats_o(wreq_beats1), .wdat_valid_o(wdat_valid[1]), .wdat_ready_i(wdat_ready[1]),
-    .wdat_data_o(wdat1), .wrsp_valid_i(wrsp_valid[1]), .wrsp_err_i(wrsp_err),
-    .wrsp_addr_i(wrsp_addr)
   );
 
   wse_start #(.ROWS(ROWS), .COLS(COLS)) u_start (
@@ -232,19 +217,6 @@ module wse_host #(
     .st_fault_addr_i(st_i.fault_addr), .st_fault_color_i(st_i.fault_color),
     .st_fault_value_i(st_i.fault_value),
     .st_wait_cause_i(st_i.wait_cause), .st_wait_color_i(st_i.wait_color)
-  );
-
-  wse_service #(.ROWS(ROWS), .COLS(COLS)) u_service (
-    .clk_i, .rst_ni(rst_n),
-    .a_valid_i(a_valid), .a_op_i(a_op), .a_addr_i(a_addr), .a_wdata_i(a_wdata), .a_rows_i(a_rows),
-    .a_cols_i(a_cols),
-    .b_valid_i(b_valid), .b_ready_o(b_ready), .b_op_i(b_op), .b_addr_i(b_addr), .b_wdata_i(b_wdata),
-    .b_rows_i(b_rows), .b_cols_i(b_cols), .b_core_i(b_core),
-    .d_valid_i(dbg_valid_i), .d_ready_o(dbg_ready_o), .d_op_i(dbg_op_i), .d_addr_i(dbg_addr_i),
-    .d_row_i(dbg_row_i), .d_col_i(dbg_col_i),
-    .svc_op_o(svc_o.op), .svc_addr_o(svc_o.addr), .svc_wdata_lo_o, .svc_wdata_hi_o, .svc_rows_o,
-    .svc_cols_o,
-    .svc_rd_core_o(svc_o.rd_core), .rd_valid_o(svc_rd_valid)
   );
 
   wse_dma u_dma (
@@ -290,6 +262,47 @@ module wse_host #(
   if (GROUP == 0) begin : g_one
       assign held = '0;
       assign bus = '0;
+      assign port0 = '0;
+      assign nports0 = '0;
+
+      // copies on the service plane
+      logic        b_valid, b_ready, svc_rd_valid;
+      logic [3:0]  b_op;
+      logic [15:0] b_addr;
+      logic [63:0] b_wdata;
+      logic [ROWS-1:0] b_rows;
+      logic [COLS-1:0] b_cols;
+      logic [23:0] b_core;
+
+      wse_copy #(.ROWS(ROWS), .COLS(COLS)) u_copy (
+        .clk_i, .rst_ni(rst_n), .c0_i(16'd0),
+        .ld_i(ld[0]), .ld_idx_i(ld_idx), .ld_word_i(ld_word), .go_i(go[0]), .abort_i(abort[0]),
+        .abort_status_i(abort_status), .done_o(done[0]), .status_o(status0),
+        .iova_o(iova0), .ack_i(ack[0]),
+        .svc_valid_o(b_valid), .svc_ready_i(b_ready), .svc_op_o(b_op), .svc_addr_o(b_addr),
+        .svc_wdata_o(b_wdata), .svc_rows_o(b_rows), .svc_cols_o(b_cols), .svc_core_o(b_core),
+        .svc_rd_valid_i(svc_rd_valid), .svc_rdata_i({svc_rdata_hi_i, svc_rdata_lo_i}),
+        .rreq_valid_o(rreq_valid[1]), .rreq_ready_i(rreq_ready[1]), .rreq_addr_o(rreq_addr1),
+        .rreq_beats_o(rreq_beats1), .rreq_tag_o(rreq_tag1),
+        .rd_valid_i(rd_valid[1]), .rd_data_i(rd_data), .rd_last_i(rd_last), .rd_err_i(rd_err),
+        .rd_tag_i(rd_tag), .rd_addr_i(rd_addr),
+        .wreq_valid_o(wreq_valid[1]), .wreq_ready_i(wreq_ready[1]), .wreq_addr_o(wreq_addr1),
+        .wreq_beats_o(wreq_beats1), .wdat_valid_o(wdat_valid[1]), .wdat_ready_i(wdat_ready[1]),
+        .wdat_data_o(wdat1), .wrsp_valid_i(wrsp_valid[1]), .wrsp_err_i(wrsp_err),
+        .wrsp_addr_i(wrsp_addr)
+      );
+
+      wse_service #(.ROWS(ROWS), .COLS(COLS)) u_service (
+        .clk_i, .rst_ni(rst_n),
+        .a_valid_i(a_valid), .a_op_i(a_op), .a_addr_i(a_addr), .a_wdata_i(a_wdata),
+        .a_rows_i(a_rows), .a_cols_i(a_cols),
+        .b_valid_i(b_valid), .b_ready_o(b_ready), .b_op_i(b_op), .b_addr_i(b_addr),
+        .b_wdata_i(b_wdata), .b_rows_i(b_rows), .b_cols_i(b_cols), .b_core_i(b_core),
+        .d_valid_i(dbg_valid_i), .d_ready_o(dbg_ready_o), .d_op_i(dbg_op_i), .d_addr_i(dbg_addr_i),
+        .d_row_i(dbg_row_i), .d_col_i(dbg_col_i),
+        .svc_op_o, .svc_addr_o, .svc_wdata_lo_o, .svc_wdata_hi_o, .svc_rows_o, .svc_cols_o,
+        .svc_rd_core_o, .rd_valid_o(svc_rd_valid)
+      );
 
       wse_stream_in #(.COLS(COLS)) u_stream_in (
         .clk_i, .rst_ni(rst_n), .clear_i(tile_clear_o), .c0_i(16'd0),
@@ -325,55 +338,80 @@ module wse_host #(
   end else begin : g_groups
     localparam int unsigned NG = COLS / GROUP;
 
-    logic [NG-1:0]    in_done, out_done, port_moved;
-    logic [4*NG-1:0]  in_status, out_status;
-    logic [64*NG-1:0] in_iova, out_iova;
+    logic [NG-1:0]    copy_done, in_done, out_done, port_moved, d_ready;
+    logic [4*NG-1:0]  copy_status, in_status, out_status;
+    logic [64*NG-1:0] copy_iova, in_iova, out_iova;
     logic [16*NG-1:0] in_port, out_port, in_nports, out_nports;
     logic [5*NG-1:0]  in_color, out_color;
-    logic             in_abort, out_abort;
-    logic [3:0]       in_abort_status, out_abort_status;
-    logic [1:0]       group_ack;
+    logic             copy_abort, in_abort, out_abort;
+    logic [3:0]       copy_abort_status, in_abort_status, out_abort_status;
+    logic [2:0]       group_ack;
 
-    assign rreq_valid[3:2] = '0;
-    assign {rreq_addr2, rreq_addr3} = '0;
-    assign {rreq_beats2, rreq_beats3} = '0;
-    assign {rreq_tag2, rreq_tag3} = '0;
-    assign {wreq_valid[2], wdat_valid[2]} = '0;
-    assign {wreq_addr2, wdat2} = '0;
-    assign wreq_beats2 = '0;
+    assign rreq_valid[3:1] = '0;
+    assign {rreq_addr1, rreq_addr2, rreq_addr3} = '0;
+    assign {rreq_beats1, rreq_beats2, rreq_beats3} = '0;
+    assign {rreq_tag1, rreq_tag2, rreq_tag3} = '0;
+    assign {wreq_valid[2:1], wdat_valid[2:1]} = '0;
+    assign {wreq_addr1, wdat1, wreq_addr2, wdat2} = '0;
+    assign {wreq_beats1, wreq_beats2} = '0;
     assign wstrb2 = '0;
+    assign dbg_ready_o = &d_ready;             // the same in all
+
+    logic unused;
+    assign unused = &{1'b0, rd_tag, rd_addr, wrsp_addr};
     assign in_moved = |port_moved;
     assign out_moved = 1'b0;
     assign color1 = in_color[4:0];             // the same in all
     assign color2 = out_color[4:0];
 
+    wse_io_join #(.N(NG), .COLS(GROUP)) u_join_copy (
+      .clk_i, .rst_ni(rst_n), .go_i(go[0]), .abort_i(abort[0]), .abort_status_i(abort_status),
+      .ack_i(ack[0]), .done_o(done[0]), .held_o(held[0]), .status_o(status0),
+      .iova_o(iova0), .bus_o(bus[0]), .port_o(port0), .ack_o(group_ack[0]),
+      .nports_o(nports0), .abort_o(copy_abort), .abort_status_o(copy_abort_status),
+      .done_i(copy_done), .status_i(copy_status), .iova_i(copy_iova), .port_i('0), .nports_i('0)
+    );
     wse_io_join #(.N(NG), .COLS(GROUP)) u_join_in (
       .clk_i, .rst_ni(rst_n), .go_i(go[1]), .abort_i(abort[1]), .abort_status_i(abort_status),
-      .ack_i(ack[1]), .done_o(done[1]), .held_o(held[0]), .status_o(status1),
-      .iova_o(iova1), .bus_o(bus[0]), .port_o(port1), .ack_o(group_ack[0]),
+      .ack_i(ack[1]), .done_o(done[1]), .held_o(held[1]), .status_o(status1),
+      .iova_o(iova1), .bus_o(bus[1]), .port_o(port1), .ack_o(group_ack[1]),
       .nports_o(nports1), .abort_o(in_abort), .abort_status_o(in_abort_status), .done_i(in_done),
       .status_i(in_status), .iova_i(in_iova), .port_i(in_port), .nports_i(in_nports)
     );
     wse_io_join #(.N(NG), .COLS(GROUP)) u_join_out (
       .clk_i, .rst_ni(rst_n), .go_i(go[2]), .abort_i(abort[2]), .abort_status_i(abort_status),
-      .ack_i(ack[2]), .done_o(done[2]), .held_o(held[1]), .status_o(status2),
-      .iova_o(iova2), .bus_o(bus[1]), .port_o(port2), .ack_o(group_ack[1]),
+      .ack_i(ack[2]), .done_o(done[2]), .held_o(held[2]), .status_o(status2),
+      .iova_o(iova2), .bus_o(bus[2]), .port_o(port2), .ack_o(group_ack[2]),
       .nports_o(nports2), .abort_o(out_abort), .abort_status_o(out_abort_status), .done_i(out_done),
       .status_i(out_status), .iova_i(out_iova), .port_i(out_port), .nports_i(out_nports)
     );
 
     for (genvar g = 0; g < NG; g++) begin : g_group
-      wse_io_group #(.COLS(GROUP)) u_group (
+      logic [15:0] d_col;                      // 0 to GROUP - 1: it is here
+
+      assign d_col = dbg_col_i - 16'(GROUP * g);
+      wse_io_group #(.ROWS(ROWS), .COLS(GROUP)) u_group (
         .clk_i, .rst_ni, .dev_rst_ni(rst_n), .flush_i(flush), .quiet_o(quiet_p[g+1]),
         .clear_i(tile_clear_o), .c0_i(16'(g * GROUP)),
-        .ld_i(ld[2:1]), .ld_idx_i(ld_idx), .ld_word_i(ld_word), .go_i(go[2:1]),
-        .abort_i({out_abort, in_abort}), .abort0_status_i(in_abort_status),
-        .abort1_status_i(out_abort_status), .ack_i(group_ack), .done_o({out_done[g], in_done[g]}),
-        .status0_o(in_status[4*g +: 4]), .status1_o(out_status[4*g +: 4]),
-        .iova0_o(in_iova[64*g +: 64]), .iova1_o(out_iova[64*g +: 64]),
-        .port0_o(in_port[16*g +: 16]), .port1_o(out_port[16*g +: 16]),
-        .nports0_o(in_nports[16*g +: 16]), .nports1_o(out_nports[16*g +: 16]),
-        .color0_o(in_color[5*g +: 5]), .color1_o(out_color[5*g +: 5]), .moved_o(port_moved[g]),
+        .ld_i(ld[2:0]), .ld_idx_i(ld_idx), .ld_word_i(ld_word), .go_i(go[2:0]),
+        .abort_i({out_abort, in_abort, copy_abort}), .abort0_status_i(copy_abort_status),
+        .abort1_status_i(in_abort_status), .abort2_status_i(out_abort_status), .ack_i(group_ack),
+        .done_o({out_done[g], in_done[g], copy_done[g]}), .status0_o(copy_status[4*g +: 4]),
+        .status1_o(in_status[4*g +: 4]), .status2_o(out_status[4*g +: 4]),
+        .iova0_o(copy_iova[64*g +: 64]), .iova1_o(in_iova[64*g +: 64]),
+        .iova2_o(out_iova[64*g +: 64]),
+        .port1_o(in_port[16*g +: 16]), .port2_o(out_port[16*g +: 16]),
+        .nports1_o(in_nports[16*g +: 16]), .nports2_o(out_nports[16*g +: 16]),
+        .color1_o(in_color[5*g +: 5]), .color2_o(out_color[5*g +: 5]), .moved_o(port_moved[g]),
+        .a_valid_i(a_valid), .a_op_i(a_op), .a_addr_i(a_addr), .a_wdata_i(a_wdata),
+        .a_rows_i(a_rows), .a_cols_i(a_cols[GROUP*g +: GROUP]),
+        .d_valid_i(dbg_valid_i && d_col < 16'(GROUP)), .d_ready_o(d_ready[g]), .d_op_i(dbg_op_i),
+        .d_addr_i(dbg_addr_i), .d_row_i(dbg_row_i), .d_col_i(d_col),
+        .svc_op_o(svc_op_o[4*g +: 4]), .svc_addr_o(svc_addr_o[16*g +: 16]),
+        .svc_rd_core_o(svc_rd_core_o[24*g +: 24]), .svc_wdata_lo_o(svc_wdata_lo_o[32*g +: 32]),
+        .svc_wdata_hi_o(svc_wdata_hi_o[32*g +: 32]), .svc_rows_o(svc_rows_o[ROWS*g +: ROWS]),
+        .svc_cols_o(svc_cols_o[GROUP*g +: GROUP]), .svc_rdata_lo_i(svc_rdata_lo_i[32*g +: 32]),
+        .svc_rdata_hi_i(svc_rdata_hi_i[32*g +: 32]),
         .rd_bytes_o(rd_bytes[4*g+4 +: 4]), .wr_bytes_o(wr_bytes[4*g+4 +: 4]),
         .arvalid_o(m_arvalid_o[g+1]), .arready_i(m_arready_i[g+1]),
         .araddr_o(m_araddr_o[64*g+64 +: 64]), .arlen_o(m_arlen_o[8*g+8 +: 8]),

@@ -65,12 +65,15 @@ module wse_queue #(
   input  logic [63:0] iova0_i,
   input  logic [63:0] iova1_i,
   input  logic [63:0] iova2_i,
-  input  logic [15:0] port1_i,             // streams: the lowest column that waits, how many
+  input  logic [15:0] port0_i,             // copies and streams: the lowest column that waits,
+  input  logic [15:0] nports0_i,           // how many
+  input  logic [15:0] port1_i,
   input  logic [15:0] nports1_i,
   input  logic [15:0] port2_i,
   input  logic [15:0] nports2_i,
-  // stream in, stream out: takes no command yet; what waits is not a port but its bus
-  input  logic [1:0]  held_i,
+  // copy, stream in, stream out: takes no command yet; what waits is not a port but its bus
+  input  logic [2:0]  held_i,
+  input  logic        bus0_i,
   input  logic        bus1_i,
   input  logic        bus2_i,
   input  logic [4:0]  color1_i,
@@ -186,7 +189,7 @@ module wse_queue #(
       fault_size_i <= wse_regs_pkg::MAX_DEPTH &&
                     (fault_size_i & (fault_size_i - 32'd1)) == 32'd0;
 
-  assign held = {1'b0, held_i, 1'b0};
+  assign held = {1'b0, held_i};
 
   always @(posedge clk_i) begin : p_seq
     integer i;
@@ -565,7 +568,13 @@ module wse_queue #(
           else if (!from_exec) wb[2][63:32] = 32'(foff);
           else begin
             case (x)
-              2'd0: wb[4] = iova0_i;
+              2'd0: begin
+                wb[4] = iova0_i;
+                if (bus0_i && fstat != 4'(wse_regs_pkg::ST_DMA_ERROR)) begin
+                  wb[0][63:48] = nports0_i;
+                  wb[1] = {wse_regs_pkg::CAUSE_WAIT_PORT, port0_i, 16'd0};
+                end
+              end
               2'd1: begin
                 wb[4] = iova1_i;
                 if (fstat != 4'(wse_regs_pkg::ST_DMA_ERROR)) begin

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The service plane's driver: one operation a cycle from the copy executor or the start executor
-// onto the registered broadcast bus, and the word that it returns.
+// The service plane's driver, for some columns of a tile: one operation a cycle from their copy
+// executor or the start executor onto the registered broadcast bus, and the word that it returns.
 
 module wse_service #(
   parameter int unsigned ROWS = 4,

@@ -40,16 +40,21 @@ struct twin_job { /* what an executor works on */
 	struct wse_sqe sqe;
 	uint64_t deadline, began;
 	bool look; /* the budget is used up: the next round decides */
-	struct twin_buf buf, mask;
-	bool failed; /* streams: DMA error at bus address bad */
+	struct twin_buf buf, mask; /* of streams */
+	bool failed;		   /* streams: DMA error at bus address bad */
 	uint64_t bad;
-	/* copy */
-	uint32_t row, col, line;
 };
 
 struct twin_result { /* how a job ended */
 	uint16_t status;
 	struct wse_fault f; /* without status, queue, cid, cycle, seq */
+};
+
+/* a copy's part of the columns of one bus, [first, end) of the command's, and where it has come to */
+struct twin_copy {
+	struct twin_buf buf;
+	uint32_t first, end, row, col, line;
+	bool busy, silent; /* silent: the bus does not answer */
 };
 
 /*
@@ -61,6 +66,7 @@ struct twin_bus {
 	/* of the last command of each executor: it has ended, but this access has no answer yet */
 	bool owed[X_COUNT];
 	uint64_t asked[X_COUNT];
+	struct twin_copy copy;
 };
 
 /* a column's elements in the host's memory, LINEAR: places in the buffer */
@@ -126,7 +132,7 @@ uint32_t twin_bus_mask_cost(const struct wse_machine *m, const struct wse_sqe *s
 uint64_t twin_bus_round(struct wse_machine *m, uint64_t t);
 void twin_bus_reset(struct wse_machine *m);
 
-/* silent.c: the column's access at a bus address has no answer: its port does it again */
+/* silent.c: the column's access at a bus address has no answer: its executor does it again */
 void twin_silent_ask_again(struct wse_machine *m, unsigned int exec, uint32_t col, uint64_t at);
 /* the command ends, and its buses owe what they have not answered; do they still? */
 void twin_silent_end(struct wse_machine *m, unsigned int exec);
@@ -149,6 +155,7 @@ bool twin_queues_busy(const struct wse_machine *m);
  * set *done */
 void twin_copy_begin(struct wse_machine *m, struct twin_job *j);
 bool twin_copy_run(struct wse_machine *m, struct twin_job *j, struct twin_result *r, bool *done);
+void twin_copy_find_waiter(struct wse_machine *m, struct twin_result *r);
 void twin_in_begin(struct wse_machine *m, struct twin_job *j);
 bool twin_in_run(struct wse_machine *m, struct twin_job *j, struct twin_result *r, bool *done);
 bool twin_in_inject(struct wse_machine *m, unsigned int col);

@@ -159,21 +159,21 @@ static bool complete(struct wse_machine *m, struct twin_queue *q)
 	return true;
 }
 
+static void job_abort(struct wse_machine *m, unsigned int x)
+{
+	m->job[x].active = false;
+	if (x == X_COPY)
+		twin_silent_end(m, x);
+	if (x == X_IN || x == X_OUT)
+		twin_ports_reset(m, x);
+}
+
 static void job_end(struct wse_machine *m, unsigned int x, struct twin_result *r)
 {
 	struct twin_job *j = &m->job[x];
 
-	j->active = false;
-	if (x == X_IN || x == X_OUT)
-		twin_ports_reset(m, x);
+	job_abort(m, x);
 	end_command(m, &m->q[j->queue], r->status, &r->f);
-}
-
-static void job_abort(struct wse_machine *m, unsigned int x)
-{
-	m->job[x].active = false;
-	if (x == X_IN || x == X_OUT)
-		twin_ports_reset(m, x);
 }
 
 /* ---- admin commands ---- */
@@ -219,7 +219,8 @@ static uint16_t delete_queue(struct wse_machine *m, const struct wse_sqe *s)
 /* what ended commands have asked of the buses may still come */
 static bool owed(struct wse_machine *m)
 {
-	return twin_silent_owed(m, X_IN) || twin_silent_owed(m, X_OUT);
+	return twin_silent_owed(m, X_COPY) || twin_silent_owed(m, X_IN) ||
+	       twin_silent_owed(m, X_OUT);
 }
 
 static void ctx_reset(struct wse_machine *m)
@@ -420,7 +421,9 @@ static void expire(struct wse_machine *m, unsigned int x, bool moving)
 
 	if (x == X_START)
 		twin_start_find_waiter(m, &m->job[x], &r);
-	else if (x != X_COPY)
+	else if (x == X_COPY)
+		twin_copy_find_waiter(m, &r);
+	else
 		twin_stream_find_waiter(m, x, &r);
 	job_end(m, x, &r);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Buses that do not answer. A port whose access has no answer yet is silent: it asks again in each
- * round. Where its command ends before the answer comes, the bus owes it: the executor takes no
- * command, and a reset does not end, until the access has been answered.
+ * Buses that do not answer. A port, or a copy's part, whose access has no answer yet is silent: it
+ * asks again in each round. Where its command ends before the answer comes, the bus owes it: the
+ * executor takes no command, and a reset does not end, until the access has been answered.
  */
 #include <errno.h>
 
@@ -10,6 +10,8 @@
 
 static bool *silent(struct wse_machine *m, unsigned int exec, uint32_t col)
 {
+	if (exec == X_COPY)
+		return &twin_bus_of(m, col)->copy.silent;
 	return exec == X_IN ? &m->in[col].silent : &m->out[col].silent;
 }
 
@@ -25,8 +27,7 @@ void twin_silent_end(struct wse_machine *m, unsigned int exec)
 	uint32_t c;
 
 	for (c = 0; c < m->cols; c++) {
-		if (*silent(m, exec, c))
-			twin_bus_of(m, c)->owed[exec] = true;
+		twin_bus_of(m, c)->owed[exec] |= *silent(m, exec, c);
 		*silent(m, exec, c) = false;
 	}
 }

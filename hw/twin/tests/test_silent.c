@@ -191,6 +191,74 @@ static void test_out(bool mask)
 	dev_close(&d);
 }
 
+#define COPY_AT	   (WSE_SRAM_BYTES - 2048u)
+#define COPY_BYTES 1024u
+
+static uint8_t *copy_host(struct dev *d, unsigned int core)
+{
+	return d->mem + OUT + core % 3 * COLUMN + core / 3 * (COLUMN / 2);
+}
+
+/* is what a copy of each core moved there? */
+static bool copied(struct dev *d, unsigned int core)
+{
+	uint8_t there[COPY_BYTES], want[COPY_BYTES];
+
+	memset(want, (int)(0x40 + core), sizeof(want));
+	return !d->ops->peek(d->m, core, WSE_SRAM_BASE + COPY_AT, there, sizeof(there)) &&
+	       !memcmp(there, want, sizeof(want)) &&
+	       !memcmp(copy_host(d, core), want, sizeof(want));
+}
+
+/* copies of all cores, a kilobyte each */
+static void test_copy(bool in)
+{
+	const char *what = in ? "copy in" : "copy out";
+	const struct wse_sqe copy = {
+		.opcode = in ? WSE_OP_COPY_IN : WSE_OP_COPY_OUT,
+		.flags = WSE_SQF_BUF_DIRECT,
+		.rows = 2,
+		.cols = 3,
+		.budget = 16000,
+		.buf = OUT,
+		.sram = COPY_AT,
+		.nline = 1,
+		.len = COPY_BYTES,
+		.cstride = COLUMN,
+		.rstride = COLUMN / 2,
+	};
+	uint8_t bytes[COPY_BYTES];
+	unsigned int i, bad = 0;
+	struct wse_cqe e;
+	struct dev d;
+
+	open_through(&d);
+	for (i = 0; i < 6; i++) {
+		memset(bytes, (int)(0x40 + i), sizeof(bytes));
+		if (in)
+			memcpy(copy_host(&d, i), bytes, sizeof(bytes));
+		else
+			bad |= d.ops->poke(d.m, i, WSE_SRAM_BASE + COPY_AT, bytes, sizeof(bytes)) !=
+			       0;
+	}
+	silent(&d, OUT + COLUMN, COLUMN);
+	others(&d, &copy, &e, what);
+	check_record(&d, &e, 0, 1, what);
+	for (i = 0; i < 6; i++)
+		bad |= copied(&d, i) != (i % 3 != 1);
+	ok(!bad, "what the other buses have is copied");
+	dev_post(&d, 1, &copy);
+	dev_ring(&d, 1);
+	d.ops->advance(d.m, 10000, NULL);
+	ok(!dev_poll(&d, 1, &e), "%s: its executor takes no other command", what);
+	silent(&d, 0, 0);
+	bad = !until(&d, 1, &e) || e.status >> 1;
+	for (i = 0; i < 6; i++)
+		bad |= !copied(&d, i);
+	ok(!bad, "it answers: the next copy is whole");
+	dev_close(&d);
+}
+
 /* CTX_RESET waits for the answer; a reset of the device does not */
 static void test_resets(void)
 {
@@ -242,6 +310,8 @@ int main(void)
 	test_in();
 	test_out(false);
 	test_out(true);
+	test_copy(true);
+	test_copy(false);
 	test_resets();
 	return tap_end();
 }

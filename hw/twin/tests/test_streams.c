@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Streams through the tile by its edge ports: every shape, page lists, masks, and those that no
- * core reads.
+ * core reads. And copies of columns that have buses of their own.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -550,9 +550,74 @@ static void test_short_run(void)
 	dev_close(&d);
 }
 
+#if COLS_MOST >= 12
+#define COPY_BYTES 4096u
+
+/* a copy of columns [first, end) of 1x12 cores: its cycles, 0 if it is not whole */
+static uint32_t copy_columns(struct dev *d, bool in, uint32_t first, uint32_t end, uint8_t salt)
+{
+	struct wse_sqe s = dev_copy(d, in, first, 0x4000, OUT, COPY_BYTES);
+	uint8_t line[COPY_BYTES], there[COPY_BYTES];
+	struct wse_cqe e;
+	bool bad = false;
+	uint32_t c;
+
+	s.cols = end - first;
+	s.cstride = 2 * COPY_BYTES;
+	memset(d->mem + OUT, 0xee, 2 * COPY_BYTES * 12);
+	for (c = 0; c < 12; c++) {
+		bool mine = c >= first && c < end;
+
+		memset(line, salt + c, sizeof(line));
+		if (in && mine)
+			memcpy(d->mem + OUT + (c - first) * s.cstride, line, sizeof(line));
+		memset(line, in ? 0xcc : salt + c, sizeof(line));
+		bad |= d->ops->poke(d->m, c, WSE_SRAM_BASE + s.sram, line, sizeof(line)) != 0;
+	}
+	bad |= dev_do(d, 1, &s, &e) != 0;
+	for (c = 0; c < 12; c++) {
+		bool mine = c >= first && c < end;
+		const uint8_t *at = d->mem + OUT + (c - first) * s.cstride;
+
+		bad |= d->ops->peek(d->m, c, WSE_SRAM_BASE + s.sram, there, sizeof(there)) != 0;
+		memset(line, in && !mine ? 0xcc : salt + c, sizeof(line));
+		bad |= memcmp(there, line, sizeof(line)) ||
+		       (mine && memcmp(at, line, sizeof(line)));
+	}
+	/* nothing between the lines */
+	for (c = 0; c < s.cols; c++)
+		bad |= d->mem[OUT + c * s.cstride + COPY_BYTES] != 0xee;
+	return bad ? 0 : e.end - e.start;
+}
+
+/* each bus copies what its columns have, all at once */
+static void test_copies(void)
+{
+	const struct wse_machine_cfg cfg = {.rows = 1, .cols = 12, .group = 4};
+	struct dev d;
+	bool bad = dev_open_cfg(&d, "func", &cfg) || dev_create_queue(&d, 1);
+
+	for (int in = 1; in >= 0 && !bad; in--) {
+		uint32_t one = copy_columns(&d, in, 4, 8, 1), all = copy_columns(&d, in, 0, 12, 2);
+		uint32_t part = copy_columns(&d, in, 2, 11, 3), few = copy_columns(&d, in, 3, 5, 4);
+
+		ok(one && all && all <= one + one / 4,
+		   "copy %s: %u cycles for the columns of a bus, %u for those of three",
+		   in ? "in" : "out", one, all);
+		ok(part && part <= one + one / 4 && few && few <= one / 2,
+		   "copy %s: %u for columns 2 to 10, %u for 3 and 4", in ? "in" : "out", part, few);
+	}
+	ok(!bad, "a tile of three groups");
+	dev_close(&d);
+}
+#endif
+
 int main(void)
 {
 	test_streams();
+#if COLS_MOST >= 12
+	test_copies();
+#endif
 	went(&ways, runs, 200);
 	went(&ways, kept, 100);
 	went(&ways, in_place, 50);

@@ -56,7 +56,7 @@ struct Exec {
 	uint64_t words[16] = {}, until = 0;
 	unsigned status = 0, aborts = 0, abort_status = 0;
 	uint64_t abort_at = 0;
-	uint64_t held = 0;		// streams: takes no command before this cycle
+	uint64_t held = 0;		// copies, streams: takes no command before this cycle
 	int queue = -1;
 };
 
@@ -369,7 +369,11 @@ struct QueueTb : BlockTb<Vwse_queue> {
 				ended.push_back({x, e.status, now - c.go});
 				if (x < 3)
 					*iova[x] = rng.u64();
-				if (x == 1) {
+				if (x == 0) {
+					top.bus0_i = rng.chance(30);
+					top.port0_i = rng.u64();
+					top.nports0_i = rng.u64();
+				} else if (x == 1) {
 					top.bus1_i = rng.chance(30);
 					top.port1_i = rng.u64();
 					top.nports1_i = rng.u64();
@@ -379,7 +383,7 @@ struct QueueTb : BlockTb<Vwse_queue> {
 					top.port2_i = rng.u64();
 					top.nports2_i = rng.u64();
 					top.color2_i = rng.below(24);
-				} else if (x == 3) {
+				} else {
 					top.f_row_i = rng.u64();
 					top.f_col_i = rng.u64();
 					top.f_ncores_i = rng.u64();
@@ -393,9 +397,8 @@ struct QueueTb : BlockTb<Vwse_queue> {
 			top.done_i = e.state == Exec::Done ? top.done_i | 1 << x
 							   : top.done_i & ~(1 << x);
 			*status[x] = e.state == Exec::Done ? e.status : rng.below(16);
-			if (x == 1 || x == 2)
-				top.held_i = (top.held_i & ~(1 << (x - 1))) |
-					     (now < e.held) << (x - 1);
+			if (x < 3)
+				top.held_i = (top.held_i & ~(1 << x)) | (now < e.held) << x;
 		}
 	}
 	static int exec_of(unsigned op)
@@ -419,7 +422,7 @@ struct QueueTb : BlockTb<Vwse_queue> {
 				check(e.state == Exec::Done, "ack of an executor that is not done",
 				      x);
 				e = Exec();
-				if ((x == 1 || x == 2) && rng.chance(hold_percent))
+				if (x < 3 && rng.chance(hold_percent))
 					e.held = now + 1 + rng.below(60);
 			}
 			if (top.ld_o >> x & 1) {
@@ -554,7 +557,12 @@ struct QueueTb : BlockTb<Vwse_queue> {
 	}
 	void check_record(const Command &c, const struct wse_fault &f)
 	{
-		bool stream = c.exec == 1 || c.exec == 2, dma = f.status == WSE_ST_DMA_ERROR;
+		bool dma = f.status == WSE_ST_DMA_ERROR;
+		unsigned x = c.exec < 0 || c.exec > 2 ? 0 : c.exec;
+		const uint16_t port[] = {top.port0_i, top.port1_i, top.port2_i};
+		const uint16_t nports[] = {top.nports0_i, top.nports1_i, top.nports2_i};
+		const uint32_t color[] = {~0u, top.color1_i, top.color2_i};
+		const uint64_t iova[] = {top.iova0_i, top.iova1_i, top.iova2_i};
 
 		if (!c.started) {
 			check(f.color == ~0u && !f.cause && !f.pc && !f.value && !f.iova &&
@@ -568,26 +576,20 @@ struct QueueTb : BlockTb<Vwse_queue> {
 				      f.color == top.f_color_i && f.value == top.f_value_i,
 			      "record of a start");
 		} else {
-			check(!dma || f.iova == (c.exec == 0   ? top.iova0_i
-						 : c.exec == 1 ? top.iova1_i
-							       : top.iova2_i),
-			      "iova");
-			if (stream && !dma)
+			bool bus = x == 0 ? top.bus0_i : x == 1 ? top.bus1_i : top.bus2_i;
+
+			check(!dma || f.iova == iova[x], "iova");
+			if ((x || bus) && !dma)
 				check(f.cause == WSE_CAUSE_WAIT_PORT &&
-					      f.row == (c.exec == 1 ? 0 : Rows - 1) &&
-					      f.col == (c.exec == 1 ? top.port1_i : top.port2_i) &&
-					      f.ncores == (c.exec == 1 ? top.nports1_i
-								       : top.nports2_i) &&
-					      f.color == (waits_for_bus(c) ? ~0u
-							  : c.exec == 1    ? top.color1_i
-									   : top.color2_i),
+					      f.row == (x == 2 ? Rows - 1 : 0) &&
+					      f.col == port[x] && f.ncores == nports[x] &&
+					      f.color == (bus ? ~0u : color[x]),
 				      "record of a port");
 			else
 				check(f.color == ~0u && !f.cause && !f.ncores,
-				      "record of a DMA error");
+				      "record of a DMA error, or of a copy");
 		}
 	}
-	bool waits_for_bus(const Command &c) { return c.exec == 1 ? top.bus1_i : top.bus2_i; }
 	void judge_completion(unsigned i)
 	{
 		const struct wse_cqe *e = (const struct wse_cqe *)wr.data;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // COPY_IN and COPY_OUT between a model of host memory and one of the cores' SRAM: rectangles,
 // broadcast, strides, page lists, refused accesses, and aborts at any cycle, each followed by a
-// command that they must not affect.
+// command that they must not affect. The module's columns are some of a tile's: of a command's
+// rectangle it has those, or none.
 #include <deque>
 #include <vector>
 
@@ -15,7 +16,8 @@ constexpr unsigned Rows = 3, Cols = 4, N = Rows * Cols;		// as in blocks.mk
 constexpr unsigned Limit = 1000000;				// cycles that no command here needs
 // of the service plane, as in wse_core
 enum { OpWrite = 1, OpRead = 2 };
-const wse_geom Geom = {Rows, Cols, WSE_SRAM_BYTES, WSE_NCOLORS, 4, true, true};
+constexpr unsigned Tile = 3 * Cols;				// columns
+const wse_geom Geom = {Rows, Tile, WSE_SRAM_BYTES, WSE_NCOLORS, 4, true, true};
 
 using Sram = std::vector<std::vector<uint8_t>>;			// [N][WSE_SRAM_BYTES]
 
@@ -87,6 +89,7 @@ struct Job {
 	drm_wse_cmd cmd = {};
 	wse_sqe sqe;
 	HostBuf buf;
+	unsigned c0 = 0;			// the tile's column that is the module's first
 
 	// apart: no byte of the destination is written twice
 	Job(Bench &bench, bool apart, unsigned pshift) : b(bench)
@@ -109,9 +112,12 @@ struct Job {
 		cmd.bo = 1;
 		cmd.budget = 1;
 		cmd.row0 = g.below(Rows);
-		cmd.col0 = g.below(Cols);
+		c0 = Cols * g.below(Tile / Cols);
+		// more often than not in the module's columns alone
+		cmd.col0 = g.below(3) ? c0 + g.below(Cols) : g.below(Tile);
 		cmd.rows = 1 + g.below(Rows - cmd.row0);
-		cmd.cols = 1 + g.below(Cols - cmd.col0);
+		cmd.cols = 1 + g.below(g.below(3) && cmd.col0 >= c0 && cmd.col0 < c0 + Cols
+					       ? c0 + Cols - cmd.col0 : Tile - cmd.col0);
 		cmd.len = 8 * (1 + g.below(g.pick({1u, 2u, 8u, 60u, 60u, 700u})));
 		cmd.nline = 1 + g.below(g.pick({1u, 2u, 9u}));
 		cmd.sram = 8 * g.below(WSE_SRAM_BYTES / 8);
@@ -139,6 +145,7 @@ struct Job {
 			       uint64_t(cmd.cols - 1) * cmd.cstride +
 			       uint64_t(cmd.rows - 1) * cmd.rstride;
 
+		b.top.c0_i = c0;
 		b.bus.mem = HostMem();
 		buf = b.bus.mem.alloc(b.rng, end, pshift);
 		wse_cmd_encode(&cmd, uint16_t(b.rng.u64()), &buf.b, nullptr, &sqe);
@@ -149,16 +156,24 @@ struct Job {
 		return cmd.off + uint64_t(r) * cmd.rstride + uint64_t(c) * cmd.cstride +
 		       uint64_t(l) * cmd.lstride;
 	}
+	// of the command's columns: the first that the module has, and the end
+	unsigned first() const { return c0 > cmd.col0 ? c0 - cmd.col0 : 0; }
+	unsigned end() const
+	{
+		return c0 + Cols <= cmd.col0 ? 0
+					     : std::min<unsigned>(cmd.cols, c0 + Cols - cmd.col0);
+	}
+	bool none() const { return first() >= end(); }
 	// the contract: row-major cores, line by line
 	void expect(HostMem &mem, Sram &sram)
 	{
 		std::vector<uint8_t> line(cmd.len);
 
 		for (unsigned r = 0; r < cmd.rows; r++)
-			for (unsigned c = 0; c < cmd.cols; c++)
+			for (unsigned c = first(); c < end(); c++)
 				for (unsigned l = 0; l < cmd.nline; l++) {
-					uint8_t *at = &sram[(cmd.row0 + r) * Cols + cmd.col0 + c]
-							   [cmd.sram + l * cmd.sstride];
+					unsigned core = (cmd.row0 + r) * Cols + cmd.col0 + c - c0;
+					uint8_t *at = &sram[core][cmd.sram + l * cmd.sstride];
 
 					if (in())
 						mem.get(buf, off(r, c, l), at, cmd.len);
@@ -209,9 +224,13 @@ bool refused(Bench &b)
 {
 	b.pace();
 	Job j(b, true, random_pshift(b.rng));
+
+	if (j.none())
+		return true;
 	bool cast = j.cmd.flags & DRM_WSE_CMD_BROADCAST;
 	uint64_t off = j.off(cast && !j.cmd.rstride ? 0 : b.rng.below(j.cmd.rows),
-			     cast && !j.cmd.cstride ? 0 : b.rng.below(j.cmd.cols),
+			     cast && !j.cmd.cstride
+				     ? 0 : j.first() + b.rng.below(j.end() - j.first()),
 			     b.rng.below(j.cmd.nline)) +
 		       8 * b.rng.below(j.cmd.len / 8);
 	bool entry = !j.buf.b.direct && b.rng.below(3) == 0;
