@@ -69,8 +69,9 @@ $(FW)/%.elf: firmware/programs/%.c firmware/runtime/program.ld $(FW_HDRS) \
 	$(call short,RVCC,$@)$(RVCC) $(RVFLAGS) $(RVFLAGS_$*) $(RVHERE) \
 		-T firmware/runtime/program.ld $(RVLINK) -o $@ $<
 	@cksum <$@ >$@.sum
-FW_CHANGED := $(shell for f in $(FW_PROGRAMS); do \
-	[ ! -e $$f ] || [ "$$(cksum <$$f)" = "$$(cat $$f.sum 2>&1)" ] || echo $$f; done)
+FW_BUILT := $(wildcard $(FW_PROGRAMS))
+FW_CHANGED := $(if $(FW_BUILT),$(shell cksum $(FW_BUILT) | while read -r sum size f; do \
+	{ read -r was <$$f.sum && [ "$$was" = "$$sum $$size" ]; } 2>&- || echo $$f; done))
 $(FW_CHANGED): FORCE
 
 OWN = $(basename $(notdir $(firstword $(SRC))))

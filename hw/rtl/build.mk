@@ -13,8 +13,12 @@ RTL_ARCH := $(shell grep -q -m1 avx2 /proc/cpuinfo && grep -q -m1 bmi2 /proc/cpu
 # for libwse.so, as in build-tile; hidden, so that calls stay direct
 RTL_PIC := -fPIC -fvisibility=hidden
 RTL_CXXFLAGS := $(strip -O3 $(RTL_ARCH))
-VERILATOR_ROOT ?= $(shell verilator --getenv VERILATOR_ROOT 2>/dev/null)
-RTL_INC := -Ihw/verilator -Ihw -Ihw/model -Iuapi/wse/gen -isystem $(VERILATOR_ROOT)/include \
+# asked when the first recipe needs it: it takes longer than reading a makefile
+ifeq ($(origin VERILATOR_ROOT),undefined)
+VERILATOR_ROOT = $(eval VERILATOR_ROOT := $(shell verilator --getenv VERILATOR_ROOT \
+	2>/dev/null))$(VERILATOR_ROOT)
+endif
+RTL_INC = -Ihw/verilator -Ihw -Ihw/model -Iuapi/wse/gen -isystem $(VERILATOR_ROOT)/include \
 	-isystem $(VERILATOR_ROOT)/include/vltstd
 RTL_COMMON := -std=gnu++17 -ffp-contract=off -D_Static_assert=static_assert
 # what a C program needs besides the archive

@@ -123,7 +123,7 @@ $(B)/$(2)/tiles.inc: FORCE
 $(B)/$(2)/wse_rtl.o: hw/verilator/wse_rtl.cpp hw/verilator/wse_rtl.h hw/model/machine.h \
 	$(B)/$(2)/tiles.inc
 	$$(call short,CXX,$$@)$(RTL_CXX) -O2 -Wall -Wextra -Werror $(RTL_COMMON) $(RTL_PIC) \
-		-I$(B)/$(2) $(RTL_INC) -c -o $$@ $$<
+		-I$(B)/$(2) $$(RTL_INC) -c -o $$@ $$<
 
 $(B)/$(1): $(B)/$(2)/wse_rtl.o $(RTL_RUNTIME) $(3:%=$(B)/rtl/$(4)-%/.done)
 	@rm -f $$@
