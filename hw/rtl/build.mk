@@ -32,27 +32,26 @@ BENCH_INC := $(foreach d,hw/rtl $(RTL_DIRS),-I$(d)/tests) -Ihw -Ihw/model -Iuapi
 	-Iuapi/wse/gen -isystem /usr/include/libdrm
 
 # All C++ of the model is one file: most of a small one's compile time is its headers.
-# $(1) folder, $(2) options and sources of Verilator, $(3) optimisation
+# $(1) folder, $(2) options and sources of Verilator, $(3) more lines of that file
 define verilate
 	@mkdir -p $(@D)
 	@rm -rf $(1)
 	$(call short,RTL,$@)verilator --cc --assert -O3 --unroll-count 2 -Wno-fatal -Wno-lint \
 		-Werror-UNOPTFLAT --output-split 0 $(RTL_V) -Mdir $(1) $(2) > $(1).log 2>&1 || \
 		{ cat $(1).log; false; }
-	@for f in $(1)/*.cpp; do echo "#include \"$${f##*/}\""; done > $(1)/all.cc
-	$(call short,CXX,$(1)/all.o)$(RTL_CXX) $(3) -w $(RTL_COMMON) $(RTL_INC) -I$(1) -c \
-		-o $(1)/all.o $(1)/all.cc
+	@{ for f in $(1)/*.cpp; do echo "#include <$${f##*/}>"; done; $(3) } > $(1)/all.cc
 endef
 # $(1) folder: headers of a bench
 verilated_inc = -isystem $(1) -isystem $(VERILATOR_ROOT)/include \
 	-isystem $(VERILATOR_ROOT)/include/vltstd $(BENCH_INC)
+# with its bench in the same file, in which the model's lines are a system header's: no warnings
 define build_block
 	$(call verilate,$(B)/rtl/block-$(1)$(3),--top-module $(1) --prefix V$(1) \
-		hw/rtl/wse_regs_pkg.sv hw/rtl/wse_port_pkg.sv $(2) $(call rtl,$(1)),-O1)
-	$(call short,LINK,$@)$(RTL_CXX) -O1 -Wall -Wextra -Werror $(RTL_COMMON) \
-		$(call verilated_inc,$(B)/rtl/block-$(1)$(3)) -o $@ \
-		$(dir $(call rtl,$(1)))tests/test_$(1).cpp \
-		$(B)/rtl/block-$(1)$(3)/all.o $(filter %.a,$^) $(RTL_RUNTIME) -pthread -latomic
+		hw/rtl/wse_regs_pkg.sv hw/rtl/wse_port_pkg.sv $(2) $(call rtl,$(1)), \
+		echo '#include "$(dir $(call rtl,$(1)))tests/test_$(1).cpp"';)
+	$(call short,CXX,$@)$(RTL_CXX) -O1 -Wall -Wextra -Werror $(RTL_COMMON) -iquote . \
+		$(call verilated_inc,$(B)/rtl/block-$(1)$(3)) -o $@ $(B)/rtl/block-$(1)$(3)/all.cc \
+		$(filter %.a,$^) $(RTL_RUNTIME) -pthread -latomic
 endef
 
 # $(1) module, $(2) modules that it instantiates, $(3) options of Verilator, $(4) headers and
@@ -75,10 +74,12 @@ STREAM_TB := $(EXEC_TB) hw/rtl/host/tests/stream_tb.hpp hw/twin/exact/fp.h
 FP_PKG := hw/rtl/wse_fp_pkg.sv
 
 $(eval $(call block,wse_bar,,-GROWS=3 -GCOLS=5 -GNQ=3 -GHOSTFP=1 \
-	-GGROUP=5,hw/rtl/tests/counters.hpp))
-$(eval $(call block,wse_check,,-GROWS=3 -GCOLS=5,uapi/wse/wse_cmd.h uapi/drm/wse_accel.h $(TWIN)))
+	-GGROUP=5,hw/rtl/tests/counters.hpp hw/rtl/host/tests/bar_tb.hpp))
+$(eval $(call block,wse_check,,-GROWS=3 -GCOLS=5,hw/rtl/host/tests/check_rules.hpp \
+	uapi/wse/wse_cmd.h uapi/drm/wse_accel.h $(TWIN)))
 $(eval $(call block,wse_dma))
-$(eval $(call block,wse_queue,wse_check,-GROWS=3 -GCOLS=5 -GNQ=5,hw/rtl/host/tests/queue_tb.hpp))
+$(eval $(call block,wse_queue,wse_check,-GROWS=3 -GCOLS=5 -GNQ=5,\
+	$(addprefix hw/rtl/host/tests/,queue_tb.hpp queue_cmds.hpp)))
 $(eval $(call block,wse_service,,-GROWS=3 -GCOLS=5))
 $(eval $(call block,wse_copy,wse_cmd wse_xlate,-GROWS=3 -GCOLS=4,$(EXEC_TB)))
 $(eval $(call block,wse_start,,-GROWS=3 -GCOLS=5,$(EXEC_TB)))
@@ -107,7 +108,9 @@ $(eval $(call block,wse_issue,wse_tensor_pkg,hw/rtl/core/wse_tensor_pkg.sv))
 # $(5) optimisation, $(6) more dependencies ----
 define bench
 $(B)/rtl/tests/test_$(1): $(2) $(3) hw/rtl/tests/tap.hpp hw/rtl/build.mk $(REGS) $(6) $(RTL_RUNTIME)
-	$$(call verilate,$(B)/rtl/$(1),$(4) $(2),$(5))
+	$$(call verilate,$(B)/rtl/$(1),$(4) $(2))
+	$$(call short,CXX,$(B)/rtl/$(1)/all.o)$(RTL_CXX) $(5) -w $(RTL_COMMON) $$(RTL_INC) \
+		-I$(B)/rtl/$(1) -c -o $(B)/rtl/$(1)/all.o $(B)/rtl/$(1)/all.cc
 	$$(call short,LINK,$$@)$(RTL_CXX) $(5) -w $(RTL_COMMON) \
 		$$(call verilated_inc,$(B)/rtl/$(1)) -o $$@ $(3) $(B)/rtl/$(1)/all.o \
 		$(RTL_RUNTIME) -pthread -latomic
