@@ -140,34 +140,44 @@ ALL += $(B)/rtl/libwse_rtl.a
 RTL_TEST_TILES := 1x1 1x3 2x2 2x3 3x1 2x2g2 2x3g1 2x4g2 1x12g4
 $(eval $(call rtl_archive,rtl/libwse_rtl_test.a,rtl/test,$(RTL_TEST_TILES),assert))
 
-RTL_TEST_C := hw/twin/tests/dev.c hw/rtl/tests/model_find_rtl.c
+# Each source is compiled once for one bus, and once for columns with buses of their own (groups/);
+# what finds the model once for each kind.
 RTL_TEST_LIBS := $(B)/rtl/libwse_rtl_test.a $(TWIN)
-# $(1) output, $(2) source, $(3) options
+RTL_TEST_HDRS := $(wildcard hw/twin/tests/*.h) selftests/tap.h hw/model/machine.h $(REGS)
+RTL_SEED := -DRTL_SEED=0x9e3779b97f4a7c15ull
+RTL_FIND := $(B)/rtl/tests/find_
+# $(1) options
+define rtl_test_cc
+	@mkdir -p $(@D)
+	$(call short,CC,$@)$(CC) $(CPPFLAGS) $(CFLAGS) -D_GNU_SOURCE -DTEST_RTL $(1) -c -o $@ $<
+endef
+$(B)/rtl/tests/one/%.o: %.c $(RTL_TEST_HDRS) hw/verilator/build.mk
+	$(call rtl_test_cc,)
+$(B)/rtl/tests/groups/%.o: %.c $(RTL_TEST_HDRS) hw/verilator/build.mk
+	$(call rtl_test_cc,-DRTL_GROUPS)
+$(RTL_FIND)%.o: hw/rtl/tests/model_find_rtl.c $(RTL_TEST_HDRS) hw/verilator/build.mk
+	$(call rtl_test_cc,$(if $(findstring group,$*),-DRTL_GROUPS) \
+		$(if $(findstring seed,$*),$(RTL_SEED)))
+
+# $(1) output, $(2) sources, $(3) kind: test, seed, group or group_seed
 define rtl_test
-$(B)/rtl/tests/$(1): $(2) $(RTL_TEST_C) $(wildcard hw/twin/tests/*.h) selftests/tap.h \
-	hw/model/machine.h $(REGS) $(RTL_TEST_LIBS)
-	@mkdir -p $$(@D)
-	$$(call short,CC,$$@)$(CC) $(CFLAGS) -D_GNU_SOURCE $(3) $(CPPFLAGS) -o $$@ $(2) \
-		$(RTL_TEST_C) $(RTL_TEST_LIBS) $(RTL_LIBS)
+$(B)/rtl/tests/$(1): $(patsubst %.c,$(B)/rtl/tests/$(if $(findstring group,$(3)),groups,one)/%.o, \
+		$(2) hw/twin/tests/dev.c) $(RTL_FIND)$(3).o $(RTL_TEST_LIBS)
+	$$(call short,LINK,$$@)$(CC) $(CFLAGS) $$(LD_OF_TESTS) -o $$@ $$^ $(RTL_LIBS)
 ALL += $(B)/rtl/tests/$(1)
 BESIDE += --beside $(B)/rtl/tests/$(1)
 endef
-$(eval $(call rtl_test,model_host,hw/rtl/tests/model_host.c))
-$(foreach t,queue fabric streams index rounds,$(eval \
-	$(call rtl_test,test_$(t),hw/twin/tests/test_$(t).c,-DTEST_RTL)))
-$(foreach t,queue fabric streams index rounds,$(eval \
-	$(call rtl_test,seed_$(t),hw/twin/tests/test_$(t).c,-DTEST_RTL \
-	-DRTL_SEED=0x9e3779b97f4a7c15ull)))
+$(eval $(call rtl_test,model_host,hw/rtl/tests/model_host.c,test))
+$(foreach k,test seed,$(foreach t,queue fabric streams index rounds,$(eval \
+	$(call rtl_test,$(k)_$(t),hw/twin/tests/test_$(t).c,$(k)))))
 # the same where columns have buses of their own
-$(foreach t,queue streams silent,$(eval $(call \
-	rtl_test,group_$(t),hw/twin/tests/test_$(t).c,-DTEST_RTL -DRTL_GROUPS)))
-$(foreach t,queue streams,$(eval $(call \
-	rtl_test,group_seed_$(t),hw/twin/tests/test_$(t).c,-DTEST_RTL -DRTL_GROUPS \
-	-DRTL_SEED=0x9e3779b97f4a7c15ull)))
-$(eval $(call rtl_test,test_batch,hw/twin/tests/test_batch.c,hw/twin/tests/layer.c))
-$(eval $(call rtl_test,seed_batch,hw/twin/tests/test_batch.c,hw/twin/tests/layer.c \
-	-DRTL_SEED=0x9e3779b97f4a7c15ull))
-$(B)/rtl/tests/test_batch $(B)/rtl/tests/seed_batch: hw/twin/tests/layer.c \
+$(foreach t,queue streams silent,$(eval \
+	$(call rtl_test,group_$(t),hw/twin/tests/test_$(t).c,group)))
+$(foreach t,queue streams,$(eval \
+	$(call rtl_test,group_seed_$(t),hw/twin/tests/test_$(t).c,group_seed)))
+$(foreach k,test seed,$(eval \
+	$(call rtl_test,$(k)_batch,hw/twin/tests/test_batch.c hw/twin/tests/layer.c,$(k))))
+$(B)/rtl/tests/test_batch $(B)/rtl/tests/seed_batch: \
 	| $(B)/firmware/wse-fw.bin $(B)/firmware/linear.elf
 SUITES += hw/rtl/tests/test-tiles
 
