@@ -143,11 +143,11 @@ struct wse_exec_ops {
 	/* optional (may be NULL): wse_device_wave() of its device */
 	int (*wave)(struct wse_exec *e, const char *window);
 
-	/*
-	 * with wave: the transport's watch(), of a step that is known to fail: from then on
-	 * budgets are short
-	 */
+	/* with wave: the transport's watch() */
 	int (*watch)(struct wse_exec *e, struct wse_watch *seen);
+
+	/* with watch: runs from now on are known to fail, and end after wse_emit_short_budget() */
+	void (*short_budgets)(struct wse_exec *e);
 
 	/* optional (may be NULL): wse_context_fault() of its context */
 	int (*fault)(struct wse_exec *e, struct drm_wse_fault *fault);

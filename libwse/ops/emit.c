@@ -62,8 +62,8 @@ void wse_emit_start(struct wse_emit *e, const struct wse_op *op, const void *arg
 		.cols = e->g->tile.cols,
 		.entry = e->entry[op->program][op->kind],
 		.closed = 1,
-		.budget = e->brief ? wse_emit_short_budget(cycles)
-				   : wse_emit_budget(cycles, WSE_EMIT_START_BUDGET),
+		.budget = e->short_budgets ? wse_emit_short_budget(cycles)
+					   : wse_emit_budget(cycles, WSE_EMIT_START_BUDGET),
 	};
 
 	memcpy(s.arg, args, size);

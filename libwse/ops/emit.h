@@ -52,7 +52,7 @@ struct wse_emit {
 	int linear; /* it has LINEAR streams (FEATURES.LINEAR) */
 	/* of a stream, which waits for all starts before its own; 0: WSE_EMIT_STREAM_BUDGET */
 	uint64_t budget;
-	int brief; /* starts have short budgets */
+	int short_budgets; /* of starts: wse_emit_short_budget() */
 	struct drm_wse_cmd cmd[WSE_EMIT_CMDS];
 	uint32_t n;
 	int ret;			/* -EINVAL: a buffer that this device was never shown */

@@ -168,8 +168,10 @@ static int run(struct wse_session *s, struct wse_exec *e, const char *wave, int 
 	ret = wave && !e->ops->wave ? -ENOTSUP : wave ? e->ops->wave(e, wave) : 0;
 	if (ret)
 		return ret;
-	if (look && e->ops->watch)
+	if (look && e->ops->watch) {
+		e->ops->short_budgets(e);
 		ret = e->ops->watch(e, NULL);
+	}
 	if (ret)
 		return ret;
 	ret = wse_swarm_start(r->swarm, &step);
