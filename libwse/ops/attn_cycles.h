@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Device cycles of a START of attention, for the planner: what the last row of a sequence does,
- * fitted to the RTL (t 8 to 64, 1 to 8 rows a sequence, d 4 to 64: forward within 4 %, backward
- * within 7 %; firmware/lib/attn.h says what the parts are). At t = 8 wavelets and scalar code set
- * the pace, not the lanes, hence a line of its own.
+ * Device cycles of a START of attention, for the planner: what the last row of a sequence does, by
+ * the loops of firmware/lib/attn.h and attn_back.h, each loop with a cost of its own. Fitted to 810
+ * figures of the RTL (t 8 to 64, 1 to 16 rows a sequence, d 4 to 64, heads on up to 8 columns): off
+ * by 1.4 % in the mean and by 6.7 % at most; tests/device/test-attn.c holds some of them. At t = 8
+ * wavelets and scalar code set the pace, not the lanes, hence formulas of their own.
  */
 #ifndef WSE_OPS_ATTN_CYCLES_H
 #define WSE_OPS_ATTN_CYCLES_H
@@ -13,85 +14,117 @@
 /* hundredths of a cycle */
 struct wse_attn_cost {
 	uint32_t start, head;
-	uint32_t group;	  /* a multiply-add of all lanes, AXPY or DOTX */
-	uint32_t block;	  /* an AXPY or DOTX */
-	uint32_t chunk;	  /* 64 scores */
-	uint32_t exp;	  /* eight scores that are not masked */
-	uint32_t row;	  /* a source row */
-	uint32_t round;	  /* with a past: of o */
-	uint32_t pass;	  /* with a past: a source row of one pass */
-	uint32_t feature; /* backward: eight elements of q, o ... */
+	uint32_t row;	/* a source row */
+	uint32_t group; /* a multiply-add of all lanes */
+	uint32_t block; /* an AXPY of scores: of up to four keys */
+	uint32_t sums;	/* an AXPY of sums: of features */
+	uint32_t chunk; /* scores that the lanes make at a time */
+	uint32_t exp;	/* eight scores that are not masked */
+	uint32_t recip; /* eight tokens of a head: 1 / l */
+	uint32_t round; /* with a past: of o */
+	uint32_t pass;	/* with a past: a source row of one pass */
 };
 
+static inline uint64_t wse_attn_max(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
 /*
- * Sums over `group` columns, hundredths of a cycle: of n scores; backward, of the 64 of a chunk,
- * the products of whose d features hide a part
+ * Sums over `group` columns of n scores, hundredths of a cycle: two columns swap theirs, more pass
+ * them east, adding, and the sums back west
  */
 static inline uint64_t wse_attn_gather_cycles(uint32_t t, uint32_t group, uint32_t n)
 {
 	if (t <= 8)
-		return group == 2 ? 16300 : 23700 + 1200 * group;
-	return (group == 2 ? 8000 : 17100 + 1200 * group) + 85 * n;
+		return group == 2 ? 16512 : 21893 + 910 * group;
+	return group == 2 ? 6220 + 100 * n : 5730 + 180 * n + 830 * group;
 }
 
-static inline uint64_t wse_attn_gather_back_cycles(uint32_t t, uint32_t d, uint32_t group)
+/*
+ * what forward passes have in common: `rows` source rows of so many keys for t tokens, which see
+ * `seen` eights of them; features of o `sums` times
+ */
+static inline uint64_t wse_attn_row_cycles(const struct wse_attn_cost *c, uint32_t t, uint32_t of,
+					   uint64_t rows, uint32_t d, uint64_t sums, uint64_t seen,
+					   uint32_t group)
 {
-	if (t <= 8)
-		return group == 2 ? 17000 : 24336 + 1200 * group;
-	return group == 2 ? (d < 8 ? 16506 : 13600) : 18793 + 1200 * group;
-}
+	uint64_t most = 2 * (uint64_t)wse_attn_keys(t), keys = most < of ? most : of;
+	uint64_t b = keys < 4 ? keys : 4, fb = t <= 32 ? 4 : 2, chunks = rows * of / keys, sum;
 
-/* what forward passes have in common: `rows` source rows of t keys, features of o `sums` times */
-static inline uint64_t wse_attn_row_cycles(const struct wse_attn_cost *c, uint32_t t, uint64_t rows,
-					   uint32_t d, uint64_t sums, uint32_t group)
-{
-	uint64_t g = t / 8, keys = wse_attn_wide_keys(t), b = keys < 4 ? keys : 4,
-		 fb = t <= 32 ? 4 : 2, sum;
-
-	sum = c->head + c->group * g * rows * t * d * 2 + c->block * (rows * t / b + sums * d / fb);
-	sum += c->chunk * rows * (t / wse_attn_keys(t)) + c->row * rows;
-	sum += c->exp * ((rows - 1) * t * g + t * (g + 1) / 2);
+	sum = c->head + c->row * rows + c->group * rows * of * t / 8 * d * 2 + c->exp * seen;
+	sum += c->block * (rows * of / b) + c->sums * (sums * d / fb) + c->chunk * chunks;
 	if (group > 1)
-		sum += rows * (t / keys) * wse_attn_gather_cycles(t, group, (uint32_t)keys * t);
+		sum += chunks * wse_attn_gather_cycles(t, group, (uint32_t)keys * t);
 	return sum;
 }
+
+/* eights of scores that the last of these rows' tokens see */
+static inline uint64_t wse_attn_seen(uint32_t t, uint64_t rows)
+{
+	return (rows - 1) * t * (t / 8) + t * (t / 8 + 1) / 2;
+}
+
+/*
+ * At t = 8. A source row: either the lanes set the pace or, where features are few, scalar code,
+ * and then other code of a head does not hide behind the lanes, either
+ */
+static inline uint64_t wse_attn_few_cycles(uint64_t rows, uint32_t d, uint32_t group)
+{
+	uint64_t row = wse_attn_max(49214 + 2506 * (uint64_t)d, 56257 + 1880 * (uint64_t)d);
+
+	if (group > 1)
+		row += wse_attn_gather_cycles(8, group, 64);
+	return 29755 + (d < 16 ? (16 - d) * 1157 : 0) + (rows == 1 ? 5514 : 0) + rows * row;
+}
+
+/* of keys that come in one pass */
+static const struct wse_attn_cost wse_attn_one_pass = {.start = 33900,
+						       .row = 79322,
+						       .group = 108,
+						       .sums = 3870,
+						       .chunk = 9105,
+						       .exp = 1562,
+						       .recip = 19307};
 
 static inline uint64_t wse_attn_cycles(uint32_t t, uint32_t s, uint32_t d, uint32_t heads,
 				       uint32_t group)
 {
-	/* at t = 8; of more; in one pass */
-	static const struct wse_attn_cost cost[] = {
-		{.start = 43694, .head = 61500, .group = 82, .block = 3600, .row = 38690},
-		{.start = 53853,
-		 .head = 41207,
-		 .group = 106,
-		 .block = 2223,
-		 .chunk = 9492,
-		 .exp = 1050,
-		 .row = 20339},
-		{.group = 112, .chunk = 7865, .exp = 1086, .row = 98184},
-	};
-	const struct wse_attn_cost *c = &cost[!wse_attn_keeps(t, s) ? 2 : t > 8];
+	static const struct wse_attn_cost kept = {.start = 53009,
+						  .row = 14204,
+						  .group = 105,
+						  .block = 5801,
+						  .sums = 2203,
+						  .chunk = 5330,
+						  .exp = 1643,
+						  .recip = 24872};
+	const struct wse_attn_cost *c = wse_attn_keeps(t, s) ? &kept : &wse_attn_one_pass;
 	uint64_t rows = s / t;
 
-	return (c->start + heads * wse_attn_row_cycles(c, t, rows, d, rows, group)) / 100;
+	if (t <= 8 && c == &kept)
+		return (56133 + heads * wse_attn_few_cycles(rows, d, group)) / 100;
+	return (c->start +
+		heads * (c->recip * (t / 8) + wse_attn_row_cycles(c, t, t, rows, d, rows,
+								  wse_attn_seen(t, rows), group))) /
+	       100;
 }
 
 /*
- * Where mirrored rows share their work: s / t + 1 slots of half a row's tokens, and two exchanges,
- * a word of which takes a cycle. Fitted to the RTL (t 32, 4 rows, d 4 to 16: within 6 %)
+ * Where mirrored rows share their work: s / t + 1 slots of half a row's tokens, each as a source
+ * row of one pass without masks, some of whose code runs while the movers do; and two exchanges,
+ * whose words pass the rows between
  */
 static inline uint64_t wse_attn_halves_cycles(uint32_t t, uint32_t s, uint32_t d, uint32_t heads,
 					      uint32_t group)
 {
-	uint64_t rho = s / t, half = t / 2, keys = wse_attn_wide_keys(t / 2);
-	uint64_t slot = 81900 + t * half * (220 + 59 * (uint64_t)d / 2);
+	uint64_t rho = s / t, slots = rho + 1, words = rho / 2 * (t / 4) * (2 * (uint64_t)d + 4);
 
-	if (group > 1)
-		slot += t / keys * /* 50 cycles of which pass while the movers are busy anyway */
-			(wse_attn_gather_cycles(t / 2, group, (uint32_t)(keys * half)) - 5000);
-	return (70000 + heads * (60000 + (rho + 1) * slot +
-				 105 * (rho / 2) * (half / 2) * (2 * (uint64_t)d + 4))) /
+	return (114450 +
+		heads * (21936 + 179 * words +
+			 94 *
+				 wse_attn_row_cycles(&wse_attn_one_pass, t / 2, t, slots, d, slots,
+						     slots * t * (t / 16), group) /
+				 100)) /
 	       100;
 }
 
@@ -104,12 +137,18 @@ static inline uint64_t wse_attn_past_cycles(uint32_t t, uint32_t s, uint32_t n, 
 					    uint32_t heads, uint32_t group)
 {
 	static const struct wse_attn_cost cost[] = {
-		{.start = 37436, .head = 53244, .group = 110, .block = 315, .row = 47611},
+		{.start = 37436,
+		 .head = 53244,
+		 .group = 110,
+		 .block = 315,
+		 .sums = 315,
+		 .row = 47611},
 		{.start = 50709,
 		 .head = 55960,
 		 .group = 94,
 		 .block = 3650,
-		 .chunk = 8069,
+		 .sums = 3650,
+		 .chunk = 16138,
 		 .exp = 1110,
 		 .row = 8210,
 		 .round = 2539,
@@ -120,52 +159,64 @@ static inline uint64_t wse_attn_past_cycles(uint32_t t, uint32_t s, uint32_t n, 
 
 	while (d % wide)
 		wide -= fb;
-	sum = wse_attn_row_cycles(c, t, rows, d, rows > 1 ? 2 : 1, group) + c->round * (d / wide);
+	sum = c->round * (d / wide) + wse_attn_row_cycles(c, t, t, rows, d, rows > 1 ? 2 : 1,
+							  wse_attn_seen(t, rows), group);
 	if (!wse_attn_keeps(t, s))
 		sum += c->pass * rows;
 	return (c->start + heads * sum) / 100;
 }
 
+/*
+ * Backward, `rows` source rows. P and dS come a chunk at a time, of 64 products or as many as keys
+ * are whole: the lanes make d features of it, or wait for 40 cycles of scalar code, or for the sums
+ * over the columns of a head, behind which the next chunk's products come.
+ */
+static inline uint64_t wse_attn_back_rounds(uint32_t t, uint64_t rows, uint32_t d, uint32_t group,
+					    int keeps)
+{
+	uint64_t g = t / 8, keys = 64 / t, b = keys < 4 ? keys : 4, fb = t <= 32 ? 4 : 2;
+	uint64_t n = keys * t, chunks = 2 * rows * ((t + keys - 1) / keys), of = d, chunk, row;
+
+	if (t <= 8) {
+		row = wse_attn_max(61554 + 7196 * of, 85442 + 5342 * of);
+		if (group > 1)
+			row += 2 * (group == 2 ? 16181 : 18904 + 1204 * group);
+		return 14845 + (rows > 1 ? 0 : group > 1 ? 16972 : 5362) + rows * row;
+	}
+	chunk = 113 * n / 8 * of;
+	if (group > 2)
+		chunk = 150 * n + 738 * group + wse_attn_max(16140, chunk + 9057);
+	else if (group == 2)
+		chunk = 90 * n + wse_attn_max(15550, chunk + 7618);
+	else
+		chunk = wse_attn_max(4619, chunk);
+	row = 52998 + (keeps ? 0 : 2907) + 1239 * t * g + 101 * 3 * g * t * of + 1464 * 3 * of / fb;
+	return (rows == 1 ? 4500 : 0) + rows * row + chunks * (chunk + 1773 * keys / b) +
+	       540 * g * of;
+}
+
 static inline uint64_t wse_attn_back_cycles(uint32_t t, uint32_t s, uint32_t d, uint32_t heads,
 					    uint32_t group)
 {
-	static const struct wse_attn_cost cost[] = {
-		{.start = 42736,
-		 .head = 36224,
-		 .group = 91,
-		 .block = 3289,
-		 .row = 50400,
-		 .feature = 1210},
-		{.start = 22404,
-		 .group = 99,
-		 .block = 1866,
-		 .chunk = 12441,
-		 .row = 54875,
-		 .feature = 1422},
-	};
-	const struct wse_attn_cost *c = &cost[t > 8];
-	uint64_t g = t / 8, keys = 64 / t, b = keys < 4 ? keys : 4, fb = t <= 32 ? 4 : 2,
-		 rows = s / t, chunks = s / keys, sum;
-
-	sum = c->head + c->row * rows + c->group * g * 5 * s * d + c->feature * g * d;
-	sum += c->block * (2 * (s / b) + 3 * rows * d / fb) + c->chunk * chunks;
-	if (group > 1)
-		sum += 2 * chunks * wse_attn_gather_back_cycles(t, d, group);
-	return (c->start + heads * sum) / 100;
+	return ((t > 8 ? 53634 : 58670) +
+		heads * wse_attn_back_rounds(t, s / t, d, group, wse_attn_keeps_ds(t, s, d))) /
+	       100;
 }
 
 /*
  * Where mirrored rows share it: s / t / 2 + 1 source rows of the last row's, sums of dq over the
- * others, and what messages hold up. Fitted to the RTL (t 16 to 32, 4 and 8 rows, d 4 to 16: within
- * 4 %; t 24 within 7 %)
+ * others, and the answers of the rows before, which pass, a word a cycle
  */
 static inline uint64_t wse_attn_back_halves_cycles(uint32_t t, uint32_t s, uint32_t d,
 						   uint32_t heads, uint32_t group)
 {
-	uint64_t rho = s / t, rows = rho / 2 + 1, sums = (uint64_t)t / 8 * t * d + 600;
+	uint64_t half = s / t / 2, rows = half + 1, rest = s / t - rows;
+	uint64_t sums = 62222 + 132 * (uint64_t)(t / 8) * t * d;
+	uint64_t words = half * (half - 1) / 2 * t * t / 2;
 
-	return wse_attn_back_cycles(t, (uint32_t)rows * t, d, heads, group) +
-	       heads * (330 * rows + (rho - rows) * sums);
+	return (53634 +
+		heads * (wse_attn_back_rounds(t, rows, d, group, 0) + rest * sums + 91 * words)) /
+	       100;
 }
 
 /*

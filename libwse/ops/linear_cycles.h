@@ -186,7 +186,7 @@ static inline uint64_t wse_wgrad_cycles(const struct wse_graph *g, uint64_t k, u
 	struct wse_block_cost block = wse_wgrad_block(g, k, density);
 	uint64_t cols = g->tile.cols;
 
-	uint64_t first = (g->t <= 8 ? 350 + 48 * cols : 470 + 18 * cols) + wse_deep(g, 13);
+	uint64_t first = (g->t <= 8 ? 570 + 16 * cols : 470 + 18 * cols) + wse_deep(g, 13);
 
 	return wse_blocks_cycles(&block, first, outs * cols / g->nfeat) +
 	       (bias ? outs * (48 + g->t) / 4 : 0);

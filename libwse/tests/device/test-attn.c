@@ -124,7 +124,7 @@ static void test_cycles(const struct rig *g, const char *what, uint32_t cycles, 
 {
 	if (strncmp(wse_device_uri(g->dev), "sim:rtl", 7))
 		return;
-	ok(fabs((double)planned / cycles - 1) <= 0.1, "%s: planned %u cycles, %+.1f %%", what,
+	ok(fabs((double)planned / cycles - 1) <= 0.07, "%s: planned %u cycles, %+.1f %%", what,
 	   (unsigned int)planned, 100 * ((double)planned / cycles - 1));
 }
 

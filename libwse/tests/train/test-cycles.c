@@ -126,7 +126,7 @@ static void close_to(uint64_t plan, uint64_t count, const char *what, const char
 	/*
 	 * of some hundred cycles: what streams behind them on the same bus have fetched meanwhile
 	 */
-	int little = llabs((long long)plan - (long long)count) <= 100;
+	int little = llabs((long long)plan - (long long)count) <= 128;
 
 	ok(fabs(off) <= 0.06 || little, "%s, %s: %llu cycles planned, %llu counted, %+.1f %%", what,
 	   of, (unsigned long long)plan, (unsigned long long)count, 100 * off);
@@ -231,6 +231,21 @@ static void check_kinds(const char *what, const struct wse_graph *g)
 	close_to(forward[0], forward[1], what, "the forward pass");
 }
 
+/* the first micro-batch brings the program that later ones find there, where all have the same */
+static uint64_t first_program(const struct wse_graph *g)
+{
+	uint32_t program = UINT32_MAX;
+
+	for (uint32_t i = 0; i < g->nops; i++) {
+		if (!wse_op_type(g->ops[i].kind)->entry)
+			continue;
+		if (program != UINT32_MAX && program != g->ops[i].program)
+			return 0;
+		program = g->ops[i].program;
+	}
+	return wse_copy_in_cycles(1, 1, g->programs[program].end);
+}
+
 static void step(const char *what, const char *uri, const char *yaml, const char *const *sets,
 		 uint32_t nsets, form_fn *form)
 {
@@ -253,7 +268,8 @@ static void step(const char *what, const char *uri, const char *yaml, const char
 		else if (cut)
 			check_kinds(what, &s.plan.graph);
 		else
-			close_to(s.plan.cycles, cost.cycles, what, "the whole step");
+			close_to(s.plan.cycles + first_program(&s.plan.graph), cost.cycles, what,
+				 "the whole step");
 		if (s.memx)
 			wse_session_close(&s);
 	}
