@@ -14,6 +14,7 @@ CFLAGS_libwse := $(HIDDEN) -fPIC -pthread -DWSE_BUILD_FIRMWARE='"$(abspath $(B)/
 # inner loops that want vectors; -O3 changes no bit (no -ffast-math, no contraction)
 CFLAGS_libwse/ops := -O3
 CFLAGS_libwse/memx/optim.c := -O3
+CFLAGS_libwse/memx/ckpt_arrays.c := -O3
 CFLAGS_libwse/memx/store_image.c := -O3
 CFLAGS_libwse/num/image.c := -O3
 CFLAGS_libwse/num/normal.c := -O3

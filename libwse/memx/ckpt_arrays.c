@@ -130,7 +130,11 @@ int wse_ckpt_write(const struct wse_ckpt_arrays *a, uint32_t array, uint32_t ent
 int wse_ckpt_check_finite(const struct wse_ckpt_arrays *a, uint32_t array, uint32_t entry,
 			  size_t from, size_t count, const float *data)
 {
-	for (size_t i = 0; i < count; i++)
+	uint32_t bad = 0;
+
+	for (size_t i = 0; i < count; i++) /* without a way out: several at a time */
+		bad |= (uint32_t)wse_f32_isbad(data[i]);
+	for (size_t i = 0; i < count && bad; i++)
 		if (wse_f32_isbad(data[i]))
 			return wse_fail(-ERANGE, "%s%s[%zu] is not finite", a->prefix[array],
 					a->e[entry].name, from + i);

@@ -9,13 +9,21 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ROOM   WSE_ST_PIECE
-#define BEHIND (64u << 20) /* bytes that the disk may be behind */
+#include "base/pages.h"
 
-/* rows of the file in a stripe of tensor t: two of them are in memory when one is turned */
+#define ROOM	WSE_ST_PIECE
+#define BEHIND	(64u << 20) /* bytes that the disk may be behind */
+#define STRIPES 32	    /* of a large tensor */
+
+/*
+ * Rows of the file in a stripe of tensor t: two of them are in memory when one is turned. Of a
+ * piece's lines a stripe has a part, which is a write of its own: the more stripes there are, the
+ * more and the shorter writes
+ */
 static size_t stripe_rows(const struct wse_st_tensor *t)
 {
-	size_t n = WSE_ST_STRIPE / 2 / (t->dim[1] * sizeof(float) + 1) / 16 * 16;
+	size_t row = t->dim[1] * sizeof(float) + 1, most = t->count * sizeof(float) / STRIPES;
+	size_t n = (most > WSE_ST_STRIPE / 2 ? most : WSE_ST_STRIPE / 2) / row / 16 * 16;
 
 	n = n ? n : 16;
 	return n < t->dim[0] ? n : t->dim[0];
@@ -54,8 +62,8 @@ int wse_st_places_open(struct wse_st_places *p, int fd, const struct wse_st *st,
 	*p = (struct wse_st_places){.fd = fd, .st = st};
 	p->at = malloc((st->ntensors + 1ul) * sizeof(*p->at));
 	p->left = malloc((st->ntensors + 1ul) * sizeof(*p->left));
-	p->room = malloc(room(stripe));
-	p->stripe = malloc(stripe + 1);
+	p->room = wse_pages_alloc(room(stripe));
+	p->stripe = wse_pages_alloc(stripe + 1);
 	if (!p->at || !p->left || !p->room || !p->stripe) {
 		wse_st_places_close(p);
 		return -ENOMEM;
