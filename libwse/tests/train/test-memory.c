@@ -286,6 +286,8 @@ static int child(const struct how *h, uint64_t limit, int steps, struct answer *
 /* bytes that it took; *plan gets what was planned of a rank, unless it is NULL */
 static double peak(const char *what, const struct how *h, struct wse_memory *plan)
 {
+	/* the first step has the peak, but where weights change places behind it */
+	const int steps = h->set == rigl || h->yaml == chunks ? 2 : 1;
 	struct answer a = {0};
 	struct wse_memory m;
 	struct rusage use = {0};
@@ -297,7 +299,7 @@ static double peak(const char *what, const struct how *h, struct wse_memory *pla
 		status = child(h, 0, 0, &a, &use);
 		limit = wse_memory_sum(&a.m, h->files);
 	}
-	status = status ? status : child(h, limit, 2, &a, &use);
+	status = status ? status : child(h, limit, steps, &a, &use);
 	m = a.m;
 	made = h->files >= WSE_FILES_IMAGES ? m.made_take : m.made_file;
 	if (plan)
