@@ -90,7 +90,10 @@ static struct {
 	uint32_t replay;	/* all keys are sent by this core */
 	uint32_t place_row, slot; /* row of this core in the sequence; of attn_half.h */
 	uint32_t got, drop_to;	/* keys and values of other rows; a word for what is not needed */
-	uint32_t kgrad;		/* backward: first color of the sums of dk and dv */
+#endif
+#ifdef KERNELS_BACK_HALVES
+	uint32_t kgrad;		/* first color of the sums of dk and dv */
+	uint32_t from, some;	/* of a source row's keys the first that is taken, how many */
 #endif
 } A;
 
@@ -103,6 +106,19 @@ static struct {
 #define ATTN_OF		A.t
 #define ATTN_OF16	A.rows16
 #define ATTN_FIRST	0
+#endif
+
+/* of a source row's keys those that are taken */
+#ifdef KERNELS_BACK_HALVES
+#define ATTN_FROM	A.from
+#define ATTN_SOME	A.some
+#define ATTN_LESS	(A.some < A.t)	/* not all of them */
+#define ATTN_TOKENS(some) A.t	/* of a row; they are as many as its keys */
+#else
+#define ATTN_FROM	0
+#define ATTN_SOME	ATTN_OF
+#define ATTN_LESS	0
+#define ATTN_TOKENS(some) (some)
 #endif
 
 #define P 0x7f80	/* +inf */
@@ -172,6 +188,10 @@ static void attn_setup(uint32_t of, uint32_t t, uint32_t s, uint32_t d, uint32_t
 	A.of16 = of << 17;
 	A.first = A.replay = A.got = 0;
 #endif
+#ifdef KERNELS_BACK_HALVES
+	A.from = 0;
+	A.some = of;
+#endif
 	cfg = (A.row ? ROUTE_NORTH : ROUTE_OWN) | attn_south();
 	wse_route(WSE_COLOR_KEYS, cfg);
 	wse_route(WSE_COLOR_KEYS + 1, cfg);
@@ -236,7 +256,7 @@ static __attribute__((noinline)) void attn_send(uint32_t src, uint32_t i, uint32
 /* what a loop over chunks has in registers */
 struct attn_chunks {
 	uint32_t src, b, bt;	/* keys' array; keys of a block, and their products */
-	uint32_t keys, n, of;	/* of a chunk, and their products; of a row */
+	uint32_t keys, n, of;	/* of a chunk, and their products; those that are taken */
 	uint32_t at;		/* accumulators from here on */
 };
 
@@ -249,12 +269,13 @@ static inline struct attn_chunks attn_chunks(uint32_t src, uint32_t x, uint32_t 
 {
 	uint32_t b = keys < 4 ? keys : 4;
 
+	src += 2 * ATTN_FROM;
 	attn_of16(T_X, x, A.d);
 	attn_dsr(T_SRC, src, b + (2 << 16), ATTN_STRIDE + A.d, KIND_16);
 	attn_again_acc(T_ACC, 0, 1);	/* AXPY ignores the shape of this DSR */
 	if (own)
 		attn_send(src, 0, keys);
-	return (struct attn_chunks){src, b, b * A.t, keys, keys * A.t, ATTN_OF, at};
+	return (struct attn_chunks){src, b, b * A.t, keys, keys * A.t, ATTN_SOME, at};
 }
 
 /* [keys][t] = sum over f of src[f][key] x[f], of the next keys that are sent */
@@ -285,7 +306,7 @@ static inline void attn_ahead(const struct attn_chunks *c, uint32_t i, int own)
  * out [d][of], bf16: out[f] = (sum over keys of src[f][key] x[key]) * row, or * scalar where row is
  * 0; src bf16 [d][of].
  * Either for all keys (ALL_ROWS), in as many rounds as all features need; x bf16 [keys][t].
- * Or for the keys of row r, within a round; x bf16 [of keys][t]; the sums wait in carry, binary32
+ * Or for the keys of row r, within a round; x bf16 [keys][t]; the sums wait in carry, binary32
  * [d][t], and are complete with the own row's keys. out may be carry where t is of. A.again
  * multiplies those that have waited.
  */
@@ -297,8 +318,9 @@ static __attribute__((noinline)) void attn_sums(uint32_t src, uint32_t x, uint32
 {
 	uint32_t all = r == ALL_ROWS, first = all ? 0 : r, last = all ? A.row : r, f, i;
 
-	attn_rows16(T_X, x, all ? (A.row + 1) * ATTN_OF : ATTN_OF);
-	attn_dsr(T_SRC, src, ATTN_STRIDE + A.fb, ATTN_OF + (2 << 16), KIND_16);
+	src += 2 * ATTN_FROM;
+	attn_rows16(T_X, x, all ? (A.row + 1) * ATTN_OF : ATTN_SOME);
+	attn_dsr(T_SRC, src, ATTN_STRIDE + A.fb, ATTN_SOME + (2 << 16), KIND_16);
 	attn_again_acc(T_ACC, 0, 1);
 	attn_rows_acc(D_A, 0, A.wide);
 	attn_again32(T_ROW, row, A.wide);
@@ -324,7 +346,7 @@ static __attribute__((noinline)) void attn_sums(uint32_t src, uint32_t x, uint32
 			}
 		}
 		attn_of16(T_DST, out, A.wide);
-		if (last < A.row)
+		if (last < A.row || (ATTN_LESS && !ATTN_FROM)) /* more keys are to come */
 			vv(VMOV, D_B, D_A, 0);
 		else if (row) {
 			vv(VMUL, D_A, D_A, T_ROW);
@@ -355,15 +377,15 @@ static inline void attn_see(uint32_t i)
 }
 
 /*
- * P of the t keys of the own row that are these tokens' [t][t]: 0 where the token does not see the
- * key
+ * P of the keys of the own row that are these tokens' and taken [keys][t]: 0 where the token does
+ * not see the key
  */
 static void attn_hide(uint32_t p)
 {
 	uint32_t row16 = A.rows16 + 8, a;
 
 	attn_dsr(T_MSK, attn_triangle, 8 + (2 << 16), 8 + (16 << 16), KIND_16);
-	for (a = 0; a < A.t; a += 8) {
+	for (a = ATTN_FROM; a < (ATTN_LESS ? ATTN_FROM + ATTN_SOME : A.t); a += 8) {
 		attn_dsr(D_B, p + 2 * a, 8 + (2 << 16), row16, KIND_16);
 		vv(VGATE, D_B, T_MSK, D_B);
 		if (a) {
@@ -415,7 +437,7 @@ static inline void attn_p_again(uint32_t src, uint32_t x, uint32_t r, uint32_t p
 	do {
 		attn_chunk(&c);
 		if (!(i & 7) && (own || !i)) {
-			a = i;
+			a = i + (own ? ATTN_FROM : 0);
 			attn_columns(a, max);
 		}
 		if (A.last)
@@ -423,7 +445,7 @@ static inline void attn_p_again(uint32_t src, uint32_t x, uint32_t r, uint32_t p
 #ifdef KERNELS_SLOPES
 		if (A.slopes) {
 			attn_rows_acc(T_DST, 0, A.keys);
-			attn_bias(r * A.t + i, ATTN_CHUNK);
+			attn_bias(r * A.t + ATTN_FROM + i, ATTN_CHUNK);
 		}
 #endif
 		vv(VSUB, V0, V0, T_MAX);
@@ -434,7 +456,7 @@ static inline void attn_p_again(uint32_t src, uint32_t x, uint32_t r, uint32_t p
 		i += c.keys;
 	} while (i < c.of);
 	if (own)
-		attn_hide(p - 2 * c.of * c.of);
+		attn_hide(p - 2 * c.of * ATTN_TOKENS(c.of));
 }
 
 #ifdef KERNELS_HALVES

@@ -37,9 +37,13 @@ enum { T_KIN = V0, T_KOUT = V1, T_DOTQ = V2 };
 /* of two colors of sums on their way to the row that has the keys */
 #ifdef KERNELS_BACK_HALVES
 #define ATTN_KGRAD	A.kgrad
+#define ATTN_KEYS	A.some
+#define ATTN_KEYS16	(A.some + (2 << 16))
 #define ATTN_UNIT	static __attribute__((noinline))	/* it stands in two places */
 #else
 #define ATTN_KGRAD	WSE_COLOR_KGRAD
+#define ATTN_KEYS	A.t
+#define ATTN_KEYS16	A.row16
 #define ATTN_UNIT	static inline
 #endif
 
@@ -58,8 +62,8 @@ static inline void routes_kgrad(void)
 }
 
 /*
- * out [d][t], bf16, of row r's keys: out[f][key] = sum over tokens of g[f] x[key]; g bf16 [d][t], x
- * bf16 [t keys][t]
+ * out [d][t], bf16, of row r's keys that are taken: out[f][key] = sum over tokens of g[f] x[key]; g
+ * bf16 [d][t], x bf16 [keys][t]
  */
 static __attribute__((noinline)) void attn_to_keys(uint32_t g, uint32_t x, uint32_t r, uint32_t out)
 {
@@ -70,17 +74,18 @@ static __attribute__((noinline)) void attn_to_keys(uint32_t g, uint32_t x, uint3
 
 	if (r == A.row)
 		add += (uint32_t)(T_DST - T_KOUT) << WSE_TCW_DST_SHIFT;
-	attn_rows16(T_X, x, A.t);
+	out += 2 * ATTN_FROM;
+	attn_rows16(T_X, x, ATTN_KEYS);
 	attn_rows_acc(T_ACC, 0, A.fb);
-	attn_dsr(T_SRC, 0, A.fb, A.t, KIND_ACC);	/* its values do not matter */
+	attn_dsr(T_SRC, 0, A.fb, ATTN_KEYS, KIND_ACC);	/* its values do not matter */
 	wse_dsr_base(T_IN, WSE_COLOR_INDEX, 1, 1);
 	wse_dsr_base(T_OUT, WSE_COLOR_INDEX, 1, 1);
 	wse_dsr_fabin(T_KIN, color ^ WSE_COLOR_KGRAD ^ (WSE_COLOR_KGRAD + 1));
-	wse_dsr_fabout(T_KOUT, color, n);
+	wse_dsr_fabout(T_KOUT, color, A.fb * ATTN_KEYS);
 	wse_dsr_dotq(T_DOTQ);
 	for (f = 0; f < A.d; f += A.fb) {
 		attn_rows16(D_A, g, A.fb);
-		attn_dsr(T_DST, out, A.rows16 + A.fb, A.row16, KIND_16);
+		attn_dsr(T_DST, out, A.rows16 + A.fb, ATTN_KEYS16, KIND_16);
 		vv(VMOV, T_ACC, D_A, 0);
 		wse_issue_index(WSE_ENGINE_M0, T_OUT, T_SRC, 0, WSE_SEND_END);
 		wse_issue_dotx(T_ACC, T_IN, T_X, A.fb, 0);
@@ -115,8 +120,8 @@ static inline void attn_back_row(uint32_t g, uint32_t o, uint32_t recip, uint32_
 }
 
 /*
- * ds = bf16((dP - dot) * p) for the t keys of row r; ds, p bf16 [t][t]; where p has a sign it is
- * dropped, and dP is 0
+ * ds = bf16((dP - dot) * p) for row r's keys that are taken; ds, p bf16 [keys][t]; where p has a
+ * sign it is dropped, and dP is 0
  */
 static inline void attn_ds(uint32_t v, uint32_t g, uint32_t r, uint32_t p, uint32_t ds,
 			   uint32_t dot)
@@ -189,13 +194,16 @@ struct attn_back {
 
 #ifdef KERNELS_BACK_HALVES
 static void attn_message(uint32_t k, uint32_t v);
+static void attn_answer(uint32_t i);
 #endif
 
 /* P and dS of the keys of row r, and the gradients; keeps: that of q and k comes later */
 ATTN_UNIT void attn_back_unit(const struct attn_back *h, uint32_t r, uint32_t ds, int keeps)
 {
 #ifdef KERNELS_BACK_HALVES
-	if (A.got && !A.last)
+	if (ATTN_LESS && !A.last)
+		attn_answer(0);
+	else if (A.got && !A.last)
 		attn_message(h->k, h->v);
 #endif
 	attn_p_again(h->k, h->q, r, h->p, h->max);
@@ -210,15 +218,25 @@ ATTN_UNIT void attn_back_unit(const struct attn_back *h, uint32_t r, uint32_t ds
 		vv(VGATE, D_A, D_A, D_A);
 	}
 #endif
+#ifdef KERNELS_BACK_HALVES
+	if (ATTN_LESS && A.last) /* the columns of a head need both movers before */
+		attn_answer(0);
+	if (h->carry && ATTN_LESS) /* while mover 1 passes answers on */
+		attn_sums(h->k, ds, r, h->carry, h->carry, 0, h->scale);
+	if (ATTN_LESS)
+		attn_answer(1);
+#endif
 	attn_to_keys(h->g, h->p, r, h->dv);
 	if (keeps)
 		return;
 #ifdef KERNELS_BACK_HALVES
-	if (A.got && A.last) /* the columns of a head need both movers before */
+	if (A.got && A.last && !ATTN_LESS)
 		attn_message(h->k, h->v);
-	if (h->carry)
-#endif
+	if (h->carry && !ATTN_LESS)
 		attn_sums(h->k, ds, r, h->carry, h->carry, 0, h->scale);
+#else
+	attn_sums(h->k, ds, r, h->carry, h->carry, 0, h->scale);
+#endif
 	attn_to_keys(h->q, ds, r, h->dk);
 }
 
@@ -236,8 +254,11 @@ static inline void attn_back_kernel(const struct wse_attn_back_args *a)
 #ifdef KERNELS_BACK_HALVES
 	uint32_t halves = a->halves;
 
-	if (halves)
+	if (halves) {
 		attn_ask_setup(carry + 4 * t * a->d);
+		if (!attn_half_upper())
+			dot = A.got + 2 * A.head;
+	}
 #endif
 #ifdef KERNELS_FULL
 	uint32_t share = a->heads / a->kv, nth = 0, k = a->qkv + A.head * a->heads,

@@ -5,36 +5,39 @@
  * alone.
  *
  * The last of rho rows has rho source rows, the first one has one. So here the rounds of
- * attn_back.h end with source row rho / 2, and for row i > rho / 2 the row that mirrors it, row
- * j = rho - 1 - i, does source rows rho / 2 + 1 ... i, the last one first. In slot s, while row s
- * and all south of it take the keys of row s, rows 0 ... s - 1 take those of row rho - s, for the
- * queries of that row and of all south of it. So in a slot the sums of dv and dk of two source rows
- * become whole, in the order that they always have: those of row s go north to it, those of row
- * rho - s go south, from row 0 to row s - 1, which mirrors row rho - s.
+ * attn_back.h end with source row rho / 2, of which they take the first keys alone, and for row i
+ * >= rho / 2 the row that mirrors it, row j = rho - 1 - i, does source rows rho / 2 ... i, the
+ * last one first, and of source row rho / 2 the late keys (wse_attn_late_keys()). In slot s, while
+ * row s and all south of it take the keys of row s, rows 0 ... s - 1 take those of row rho - s,
+ * for the queries of that row and of all south of it. So in a slot the sums of dv and dk of two
+ * source rows, or of both parts of one, become whole, in the order that they always have: those of
+ * row s go north to it, those of row rho - s go south, from row 0 to row s - 1, which mirrors row
+ * rho - s.
  *   slot j          row i asks: it sends row j its queries, g, D and maxima, and its keys and
  *                   values (attn_message()), beside what the lanes do
- *   slots j + 1 ... rho / 2 - 1: row j does source rows for row i; in the first of them it sends
- *                   the keys and values of row i, north to all rows that take them
- *   slot rho / 2    row j, which has nothing else to do, answers: dk, dv, and dS of each source row
- *                   (attn_answers())
- *   then            dq of row i goes on over these dS, in the round of attn.h, for sums over keys
- *                   are of source rows ascending
+ *   slots j + 1 ... rho / 2: row j does source rows for row i; in the first of them it sends the
+ *                   keys and values of row i, north to all rows that take them
+ *   slot rho / 2    row j answers (attn_answer()): dS of each source row but this slot's; then, as
+ *                   soon as there is one, dS of the late keys
+ *   then            it answers with dk and dv. dq of row i goes on over these dS, in the round of
+ *                   attn.h, for sums over keys are of source rows ascending, late keys last
  *
  * Routes that change. Asking: row i lets pass what comes from the rows behind it, and counts it,
- * before it sends; nothing of that is left when the answer is there, where the route changes back.
- * Answering: likewise, until row i has asked again. The keys of rows that ask come from row 0, then
- * from row 1 ...: a row that has sent them lets pass those that the next row sends, which wait
- * until then. It turns to its own before mover 1 takes the message of that slot, for which the next
- * row waits.
+ * before it sends; nothing of that is left when answers are there, where the route changes back.
+ * The keys of rows that ask come from row 0, then from row 1 ...: a row that has sent them lets
+ * pass those that the next row sends, which wait until then. It turns to its own before mover 1
+ * takes the message of that slot, for which the next row waits. Routes of answers lead from each
+ * row to the next and never change.
  *
  * No deadlock: each row's steps are in the order (head, slot, product, block), as in attn_back.h,
  * and a message, which is a step of its slot, waits for that of other rows in the same slot.
+ * Answers go from north to south alone.
  */
 #ifndef WSE_ATTN_BACK_HALF_H
 #define WSE_ATTN_BACK_HALF_H
 
 #define ASK_COLOR	WSE_COLOR_SWAP
-#define ANSWER_COLOR	(WSE_COLOR_SWAP + 1)
+#define ANSWER_COLOR	(WSE_COLOR_SWAP + 1)	/* and the next: of rows by turns */
 #define ROUTE_PASS	(WSE_RX(S) | WSE_TX(R))
 #define ROUTE_DOWN	(WSE_RX(R) | WSE_TX(S))
 
@@ -47,15 +50,21 @@ static inline uint32_t attn_ask_k(void)
 	return A.got + 2 * A.head + 8 * A.t;
 }
 
+static inline uint32_t attn_ask_ds(uint32_t i)
+{
+	return attn_ask_k() + 2 * A.head + i * 2 * A.t * A.t;
+}
+
 static void attn_ask_setup(uint32_t work)
 {
 	uint32_t south = A.row & 1;
 
 	A.got = work;
 	A.place_row = A.row;
-	A.drop_to = attn_ask_k() + 2 * A.head + (A.rho / 2 - 1) * 2 * A.t * A.t;
+	A.drop_to = attn_ask_ds(A.rho / 2 - 1) + 2 * A.t * wse_attn_late_keys(A.t);
 	wse_route(ASK_COLOR, ROUTE_PASS | (A.row ? WSE_TX(N) : 0));
-	wse_route(ANSWER_COLOR, ROUTE_NORTH | attn_south());
+	wse_route(ANSWER_COLOR + south, ROUTE_DOWN);
+	wse_route(ANSWER_COLOR + 1 - south, ROUTE_NORTH);
 	if (attn_half_upper()) {
 		wse_route(WSE_COLOR_DOWN + south, ROUTE_DOWN);
 		wse_route(WSE_COLOR_DOWN + 1 - south, ROUTE_NORTH);
@@ -66,59 +75,65 @@ static void attn_ask_setup(uint32_t work)
 static void attn_ask_done(void)
 {
 	wse_wait(7);
+	wse_route(ANSWER_COLOR + 1 - (A.row & 1), ROUTE_NONE);
 	wse_route(ASK_COLOR, ROUTE_NONE);
 	wse_route(WSE_COLOR_UP, ROUTE_NONE);
-	if (A.row + 1 >= A.rho / 2)
-		wse_route(ANSWER_COLOR, ROUTE_NONE);
 }
 
-/* words of the answers of n rows with that many dS */
-static inline uint32_t attn_answer_words(uint32_t n, uint32_t ds)
+/* takes so many of a source row's keys, the first or the last ones */
+static __attribute__((noinline)) void attn_take_keys(uint32_t some, int last)
 {
-	return n * A.head / 2 + ds * A.t * A.t / 2;
-}
-
-/* those of rows before the mirrored one, its own, the others */
-static __attribute__((noinline)) void attn_answers(uint32_t row)
-{
-	uint32_t half = A.rho / 2, behind = row < half ? row : A.rho - 1 - row;
-	uint32_t n = half - 1 - behind, before = behind * (half - 1) - behind * (behind - 1) / 2;
-	uint32_t after = half * (half - 1) / 2 - before - n;
-
-	wse_dsr_fabin(V1, ANSWER_COLOR);
-	if (behind) {
-		attn_nowhere(T_MSK, attn_answer_words(behind, before), 1);
-		attn_move(M1, T_MSK, V1);
-	}
-	if (!n)
-		return;
-	attn_words(T_DST, attn_ask_k(), attn_answer_words(1, n), 1, 0);
-	if (row < half) {
-		wse_wait(4);
-		wse_route(ANSWER_COLOR, ROUTE_DOWN);
-		wse_dsr_fabout(D_K, ANSWER_COLOR, 1);
-		attn_move(M1, D_K, T_DST);
-		return;
-	}
-	attn_move(M1, T_DST, V1);
-	if (after) {
-		attn_nowhere(T_MSK, attn_answer_words(n - 1, after), 1);
-		attn_move(M1, T_MSK, V1);
-	}
+	A.some = some;
+	A.from = last ? A.t - some : 0;
 }
 
 /*
- * What mover 1 does in a slot beside the sums of keys: the message of the row that asks in it; in
- * the last slot those of the rows that answer. k, v: of this row's.
+ * Answer i, which mover 1 passes on from row to row: those of the rows before it first, then a row
+ * that answers sends its own, and a row that asked takes that of the row that mirrors it. The
+ * outermost rows come first, so nothing comes behind what a row takes.
+ */
+static __attribute__((noinline)) void attn_answer(uint32_t i)
+{
+	uint32_t half = A.rho / 2, row = A.place_row, upper = row < half, n = 1, at = attn_ask_k();
+	uint32_t before = upper ? row : A.rho - 1 - row, rest = half - 1 - before;
+	uint32_t words = A.head / 2;
+
+	if (i == 1) {
+		words = wse_attn_late_keys(A.t) * A.t / 2;
+		at = attn_ask_ds(rest);
+	} else if (!i) {
+		words = A.t * A.t / 2;
+		n = rest;
+		before = before * (half - 1) - before * (before - 1) / 2;
+		at = attn_ask_ds(0);
+	}
+	wse_dsr_fabin(V1, ANSWER_COLOR + (~row & 1));
+	attn_dsr(D_K, ANSWER_COLOR + (row & 1), words, before,
+		 WSE_KIND_TYPE(WSE_KIND_FABOUT, WSE_DT_I32));
+	if (before)
+		attn_move(M1, D_K, V1);
+	if (!n)
+		return;
+	attn_words(T_DST, at, words, n, 4 * words);
+	if (!upper) {
+		attn_move(M1, T_DST, V1);
+		return;
+	}
+	if (i == 1) /* the lanes have just made it */
+		wse_wait(1);
+	attn_move(M1, D_K, T_DST);
+}
+
+/*
+ * What mover 1 does in a slot beside the sums of keys: the message of the row that asks in it. k,
+ * v: of this row's.
  */
 static __attribute__((noinline)) void attn_message(uint32_t k, uint32_t v)
 {
 	uint32_t half = A.rho / 2, row = A.place_row, mirror = A.rho - 1 - row, slot = A.slot++;
 	uint32_t n = A.head / 2 + 2 * A.t;
 
-	if (slot == half)
-		attn_answers(row);
-	if (slot + 1 >= half || (row >= half && slot > mirror))
+	if (slot >= half || (row >= half && slot > mirror))
 		return;
 	if (slot == mirror) {
 		wse_wait(slot ? 4 : 5);
@@ -143,7 +158,7 @@ static void attn_help(uint32_t p)
 {
 	uint32_t row = A.row, color = A.color, half = A.rho / 2, north = row ? WSE_TX(N) : 0, s;
 	uint32_t q = A.got, g = q + A.head, dot = g + A.head, max = dot + 4 * A.t;
-	uint32_t k = max + 4 * A.t, v = k + A.head, ds = v + A.head;
+	uint32_t k = max + 4 * A.t, v = k + A.head, ds = attn_ask_ds(0);
 	const struct attn_back h = {.q = q,
 				    .k = k,
 				    .v = v,
@@ -156,13 +171,14 @@ static void attn_help(uint32_t p)
 
 	wse_wait(4);
 	wse_route(WSE_COLOR_UP, ROUTE_OWN | north);
-	wse_route(ANSWER_COLOR, ROUTE_NORTH | WSE_TX(S));
 	A.color = WSE_COLOR_UP;
 	A.kgrad = WSE_COLOR_DOWN;
 	A.row = A.rho - 1 - row;
 	wse_dsr_base(T_IN, WSE_COLOR_UP, 1, 1);
 	wse_dsr_base(T_OUT, WSE_COLOR_UP, 1, 1);
-	for (s = row + 1; s < half; s++) {
+	for (s = row + 1; s <= half; s++) {
+		if (s == half)
+			attn_take_keys(wse_attn_late_keys(A.t), 1);
 		attn_back_unit(&h, A.rho - s, ds, 0);
 		ds += 2 * A.t * A.t;
 		if (s > row + 1)
@@ -170,69 +186,82 @@ static void attn_help(uint32_t p)
 		wse_wait(1);
 		wse_route(WSE_COLOR_UP, ROUTE_PASS | north);
 	}
+	attn_take_keys(A.t, 0);
 	wse_wait(7);
 	A.color = color;
 	A.kgrad = WSE_COLOR_KGRAD;
 	A.row = row;
 }
 
-/* what the mirrored row needs of a head, one behind the other */
+/* what the mirrored row needs of a head, one behind the other; D is there already */
 static void attn_ask_with(const struct attn_back *h)
 {
-	uint32_t from = h->q, n = A.head / 2, i;
+	uint32_t to = A.got;
 
-	for (i = 0; i < 2; i++) {
-		vec_mem(D_A, from, WSE_DT_BF16, n);
-		vec_mem(D_B, A.got + i * A.head, WSE_DT_BF16, n);
-		vv(VMOV, D_B, D_A, 0);
-		from = h->g;
-	}
-	from = h->dot;
-	for (i = 0; i < 2; i++) {
-		attn_again32(D_A, from, 1);
-		attn_again32(D_B, A.got + 2 * A.head + i * 4 * A.t, 1);
-		vv(VMOV, D_B, D_A, 0);
-		from = h->max;
-	}
+	attn_rows16(D_A, h->q, A.d);
+	attn_rows16(D_B, to, A.d);
+	vv(VMOV, D_B, D_A, 0);
+	to += A.head;
+	WSE_DSR_HALF(D_A, 0, h->g, A.row16);
+	WSE_DSR_HALF(D_B, 0, to, A.row16);
+	vv(VMOV, D_B, D_A, 0);
+	to += A.head + 4 * A.t;
+	attn_again32(D_A, h->max, 1);
+	attn_again32(D_B, to, 1);
+	vv(VMOV, D_B, D_A, 0);
+}
+
+/* tokens from A.from on of the mirrored row's answer */
+static __attribute__((noinline)) void attn_take(uint32_t from, uint32_t to)
+{
+	uint32_t n = A.t - A.from + (2 << 16), i = 2 * A.from;
+
+	attn_dsr(D_A, from + i, n, A.rows16 + A.d, KIND_16);
+	attn_dsr(D_B, to + i, n, A.rows16 + A.d, KIND_16);
+	vv(VMOV, D_B, D_A, 0);
 }
 
 /* a head's slots; ds: of a source row */
 static void attn_back_halves(const struct attn_back *h, uint32_t ds)
 {
 	uint32_t half = A.rho / 2, row = A.row, last = row < half ? row : half, r;
-	uint32_t dk = attn_ask_k(), n = A.head / 2;
+	uint32_t dk = attn_ask_k();
 
 	A.slot = 0;
-	if (row > half)
+	if (row >= half)
 		attn_ask_with(h);
 	for (r = 0; r <= last; r++) {
 		if (r == row)
 			attn_turn();
+		if (r == half)
+			attn_take_keys(A.t - wse_attn_late_keys(A.t), 0);
 		attn_back_unit(h, r, ds, 0);
 	}
 	if (row < half) {
-		if (row + 1 < half)
-			attn_help(h->p);
-		attn_answers(row);
+		attn_help(h->p);
+		attn_answer(2);
 		return;
 	}
-	if (row == half)
-		return;
-	wse_wait(4);
+	/*
+	 * Mover 1 has begun dk, so the mirrored row has all that was asked. Lanes are behind dv,
+	 * more of whose sums than the DOT queue holds mover 1 took behind dS of the late keys.
+	 */
 	if (row + 1 < A.rho)
 		wse_route(ASK_COLOR, ROUTE_PASS | WSE_TX(N));
-	for (r = half + 1; r <= row; r++) {
-		if (r == row)
+	attn_take_keys(wse_attn_late_keys(A.t), 1);
+	for (r = half; r <= row; r++) {
+		if (r == row && r > half)
 			attn_turn();
-		attn_sums(h->k, dk + 2 * A.head + (row - r) * 2 * A.t * A.t, r, h->carry, h->carry,
-			  0, h->scale);
+		attn_sums(h->k, attn_ask_ds(row - r), r, h->carry, h->carry, 0, h->scale);
+		if (r == half)
+			attn_answer(2);
+		if (r < row)
+			attn_take_keys(A.t, 0);
 	}
-	vec_mem(D_A, dk, WSE_DT_BF16, n);
-	vec_mem(D_B, h->dk, WSE_DT_BF16, n);
-	vv(VMOV, D_B, D_A, 0);
-	vec_mem(D_A, dk + A.head, WSE_DT_BF16, n);
-	vec_mem(D_B, h->dv, WSE_DT_BF16, n);
-	vv(VMOV, D_B, D_A, 0);
+	wse_wait(4);
+	attn_take(dk, h->dk);
+	attn_take(dk + A.head, h->dv);
+	attn_take_keys(A.t, 0);
 }
 
 #endif /* WSE_ATTN_BACK_HALF_H */

@@ -204,19 +204,22 @@ static inline uint64_t wse_attn_back_cycles(uint32_t t, uint32_t s, uint32_t d, 
 }
 
 /*
- * Where mirrored rows share it: s / t / 2 + 1 source rows of the last row's, sums of dq over the
- * others, and the answers of the rows before, which pass, a word a cycle
+ * Where mirrored rows share it: s / t / 2 source rows of the last row's and the early keys of the
+ * next, sums of dq over the others, and answers, which pass in half of the slot of these keys, a
+ * word a cycle, or hold it up
  */
 static inline uint64_t wse_attn_back_halves_cycles(uint32_t t, uint32_t s, uint32_t d,
 						   uint32_t heads, uint32_t group)
 {
-	uint64_t half = s / t / 2, rows = half + 1, rest = s / t - rows;
-	uint64_t sums = 62222 + 132 * (uint64_t)(t / 8) * t * d;
-	uint64_t words = half * (half - 1) / 2 * t * t / 2;
+	uint64_t half = s / t / 2, rest = s / t - half - 1, late = wse_attn_late_keys(t), g = t / 8;
+	uint64_t rounds = wse_attn_back_rounds(t, half, d, group, 0);
+	uint64_t slot = wse_attn_back_rounds(t, half + 1, d, group, 0) - rounds;
+	uint64_t early = slot * (t - late) / t;
+	uint64_t words = 100 * t * (half * (half - 1) / 2 * t + half * late) / 2;
+	uint64_t sums = rest * (62222 + 132 * g * t * d) + 62222 + 132 * g * late * d;
 
-	return (53634 +
-		heads * (wse_attn_back_rounds(t, rows, d, group, 0) + rest * sums + 91 * words)) /
-	       100;
+	words -= words < early / 2 ? words : early / 2;
+	return (53634 + heads * (rounds + early + words + sums + 100000)) / 100;
 }
 
 /*

@@ -255,6 +255,12 @@ static inline int wse_attn_back_halves(uint32_t t, uint32_t s, uint32_t d)
 	return t >= 16 && !wse_attn_keeps_ds(t, s, d) && s >= 4 * t && s / t % 2 == 0;
 }
 
+/* of the row in the middle of a sequence the keys that mirrored rows do for each other */
+static inline uint32_t wse_attn_late_keys(uint32_t t)
+{
+	return t / 16 * 8;
+}
+
 /* a sum a token; P of a row's keys; dS, or that of a row's keys and sums of dq */
 static inline uint32_t wse_attn_back_work(uint32_t t, uint32_t s, uint32_t d, uint32_t heads)
 {
@@ -264,11 +270,13 @@ static inline uint32_t wse_attn_back_work(uint32_t t, uint32_t s, uint32_t d, ui
 
 /*
  * with halves of rows: these, and of a mirrored row queries, g, sums and maxima, keys and values,
- * dS of all source rows but one in its half, which are of a sequence's rows less two
+ * dS of all source rows but one in its half, which are of a sequence's rows less two, and of late
+ * keys of one
  */
 static inline uint32_t wse_attn_back_halves_work(uint32_t t, uint32_t s, uint32_t d)
 {
-	return 12 * t + 4 * t * t + 12 * t * d + (s / t / 2 - 1) * 2 * t * t + 16;
+	return 12 * t + 4 * t * t + 12 * t * d + (s / t / 2 - 1) * 2 * t * t +
+	       2 * t * wse_attn_late_keys(t) + 16;
 }
 
 /*

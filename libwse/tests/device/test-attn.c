@@ -371,13 +371,14 @@ int main(void)
 	/* rows that share their work, between others; then heads that share keys, too */
 	static const struct shape halved[] = {
 		{32, 128, 16, 1, 1, 0}, {16, 64, 16, 1, 1, 0}, {32, 128, 4, 1, 4, 0},
-		{32, 128, 8, 2, 1, 0},	{32, 64, 8, 1, 1, 0},  {64, 256, 8, 1, 1, 0},
+		{32, 128, 8, 2, 1, 0},	{32, 64, 8, 1, 1, 0},  {64, 256, 4, 1, 1, 0},
 		{32, 128, 8, 1, 2, 0},
 	};
 	static const struct shape halved8[] = {{32, 256, 8, 2, 1, 0},
 					       {48, 192, 8, 1, 1, 0},
 					       {32, 256, 16, 1, 2, 0},
 					       {16, 128, 16, 2, 1, 0}};
+	static const struct shape halved16[] = {{16, 256, 8, 1, 1, 0}, {24, 192, 8, 1, 1, 0}};
 	static const struct shape halved_shared[] = {
 		{32, 128, 8, 2, 1, 1}, {32, 128, 8, 2, 2, 1}, {32, 128, 8, 4, 1, 2}};
 	/* of the larger program; scores kept, and in one pass */
@@ -422,6 +423,8 @@ int main(void)
 		test_program(uri, "halves_both.elf", halved, COUNT(halved));
 		test_program(uri, "halves_both.elf", halved8, COUNT(halved8));
 		test_program(uri, "full_halves_both.elf", halved_shared, COUNT(halved_shared));
+		snprintf(uri, sizeof(uri), "sim:func,rows=16,cols=2,shuffle=1,seed=%d", seed);
+		test_program(uri, "halves_both.elf", halved16, COUNT(halved16));
 	}
 	test_program("sim:func,rows=4,cols=4", "halves.elf", halved, 3);
 	test_program("sim:func,rows=4,cols=4", "full_halves.elf", halved_shared, 1);
