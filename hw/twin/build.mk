@@ -4,7 +4,8 @@
 TWIN := $(B)/hw/libwse_twin.a
 TWIN_SLOW := hw/twin $(addprefix hw/twin/,exact host parts debug)
 TWIN_QUICK := $(addprefix hw/twin/,fast fast/runs fast/vector fast/kernels jit jit/x86)
-$(foreach d,$(TWIN_SLOW) $(TWIN_QUICK),$(eval CFLAGS_$(d) := -O3))
+TWIN_O := -O3
+$(foreach d,$(TWIN_SLOW) $(TWIN_QUICK),$(eval CFLAGS_$(d) := $(TWIN_O)))
 CFLAGS_hw/twin/tests := -D_GNU_SOURCE
 # Intrinsics, forced inline into hundreds of functions: more optimisation gains nothing and takes
 # twice as long. With this much gcc still clears the upper halves of registers at their end
