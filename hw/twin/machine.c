@@ -11,6 +11,9 @@
 #include "twin/twin.h"
 
 #define WORTH 24u /* cores of a round whose turns are worth a hand-over to other threads */
+#define LINE  64u /* of the host's caches */
+/* an odd number of lines a core: else the same place of all SRAMs would share a few sets */
+#define SRAM_STRIDE (WSE_SRAM_BYTES + LINE)
 
 static void destroy(struct wse_machine *m)
 {
@@ -76,7 +79,7 @@ static int create(const struct wse_machine_cfg *cfg, const struct wse_host_ops *
 	m->core = aligned_alloc(64, n * sizeof(*m->core));
 	if (m->core)
 		memset(m->core, 0, n * sizeof(*m->core)); /* destroy() looks into it */
-	m->sram = calloc(n, WSE_SRAM_BYTES);
+	m->sram = calloc(1, n * SRAM_STRIDE + LINE);
 	m->dec = calloc(n * (TWIN_NWORDS + 1), sizeof(*m->dec));
 	m->in = calloc(m->cols, sizeof(*m->in));
 	m->out = calloc(m->cols, sizeof(*m->out));
@@ -92,7 +95,7 @@ static int create(const struct wse_machine_cfg *cfg, const struct wse_host_ops *
 		m->core[i].idx = i;
 		m->core[i].row = i / m->cols;
 		m->core[i].col = i % m->cols;
-		m->core[i].sram = m->sram + i * WSE_SRAM_BYTES;
+		m->core[i].sram = m->sram + (-(uintptr_t)m->sram & (LINE - 1)) + i * SRAM_STRIDE;
 		m->core[i].dec = m->dec + i * (TWIN_NWORDS + 1);
 	}
 	if ((cfg->flags & WSE_MACHINE_CHECK_RACES && twin_races_create(m)) || twin_mesh_create(m) ||

@@ -18,16 +18,19 @@ static int create_part(struct twin_mesh *p)
 	return 0;
 }
 
+/* words of a core's table: a cache line more, else the same place of all would share a few sets */
+#define BLOCK_STRIDE (TWIN_NWORDS + 16)
+
 static int create(struct wse_machine *m)
 {
 	uint32_t most = twin_f32_most(m->ncores), i;
 
 	m->k = twin_kernels_get(0);
-	m->block = calloc((size_t)m->ncores * TWIN_NWORDS, sizeof(*m->block));
+	m->block = calloc((size_t)m->ncores * BLOCK_STRIDE, sizeof(*m->block));
 	if (!m->block)
 		return -1;
 	for (i = 0; i < m->ncores; i++) {
-		m->core[i].block = m->block + (size_t)i * TWIN_NWORDS;
+		m->core[i].block = m->block + (size_t)i * BLOCK_STRIDE;
 		m->core[i].f32_most = most;
 	}
 	for (i = 0; i < m->nmesh; i++)
