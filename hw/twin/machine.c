@@ -11,6 +11,7 @@
 #include "twin/twin.h"
 
 #define WORTH 24u /* cores of a round whose turns are worth a hand-over to other threads */
+#define AHEAD 2u  /* cores whose memory is asked for before their turns */
 #define LINE  64u /* of the host's caches */
 /* an odd number of lines a core: else the same place of all SRAMs would share a few sets */
 #define SRAM_STRIDE (WSE_SRAM_BYTES + LINE)
@@ -108,10 +109,24 @@ static int create(const struct wse_machine_cfg *cfg, const struct wse_host_ops *
 	return 0;
 }
 
+/* what a turn looks at first; on a large tile it has left the caches since the last one */
+static void prefetch(const struct twin_core *c)
+{
+	uint32_t at = c->pc - WSE_SRAM_BASE, i;
+
+	__builtin_prefetch(c);
+	__builtin_prefetch(c->entry);
+	for (i = 0; i < 3; i++)
+		__builtin_prefetch(&c->eng[i]);
+	if (c->block && at < WSE_SRAM_BYTES)
+		__builtin_prefetch(&c->block[at / 4]);
+}
+
 /* the turns of a part's cores */
 static void run_part(struct twin_mesh *m)
 {
 	uint32_t n = m->nrun, i, *list;
+	bool far = m->dev->nmesh > 1;
 
 	m->cur ^= 1;
 	list = m->run[m->cur];
@@ -121,6 +136,10 @@ static void run_part(struct twin_mesh *m)
 	for (i = 0; i < n; i++) {
 		struct twin_core *c = &m->core[list[i]];
 
+		if (far && i + 2 * AHEAD < n)
+			__builtin_prefetch(&m->core[list[i + 2 * AHEAD]].pc);
+		if (far && i + AHEAD < n)
+			prefetch(&m->core[list[i + AHEAD]]);
 		c->queued = false;
 		if (unlikely(m->shuffle))
 			twin_shuffle_turn(m, c);
