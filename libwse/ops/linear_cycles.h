@@ -98,15 +98,10 @@ static inline double wse_any_of(double density, uint32_t n)
 	return 1.0 - none;
 }
 
-/*
- * A run of k weights on the bus: requests of up to 4 words. A request takes two cycles, and a
- * column's turn one for each feature that a block does not have of four.
- */
-static inline uint64_t wse_requests(uint64_t b, uint64_t k)
+/* a run of k weights on the bus: whole words, in requests of up to four, one each cycle */
+static inline uint64_t wse_run_words(uint64_t k)
 {
-	uint64_t least = 100 + 400 / b;
-
-	return k / 16 * wse_most(400, least) + (k % 16 ? wse_most(least, k % 16 * 25) : 0);
+	return (k + 3) / 4 * 100;
 }
 
 /*
@@ -118,13 +113,12 @@ static inline struct wse_block_cost wse_linear_block(const struct wse_graph *g, 
 						     double density)
 {
 	uint64_t b = g->nfeat, t = g->t, cols = wse_bus_columns(g);
-	uint64_t run = wse_requests(b, k);
+	uint64_t run = wse_run_words(k);
 	uint64_t some = 156 + (g->tile.no_linear ? run : wse_part(density, k * 25));
 
 	return (struct wse_block_cost){
 		.lanes = 100 * (wse_sent(density, b * k) * (t / g->tile.lanes) + 5),
 		.trip = 100 * (b * t + 18),
-		/* each run of a feature has requests of its own */
 		.port = b * cols * (density < 1.0 ? some : run),
 	};
 }

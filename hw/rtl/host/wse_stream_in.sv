@@ -3,8 +3,8 @@
 // ring of Words words of 8 bytes filled from host memory; a port takes element after element out of
 // its rings, k by k and feature by feature, and sends it as a wavelet while the router has room. A
 // LINEAR stream has one ring a column, that of feature 0: its run is the elements as they are sent.
-// The rings are fetched in turn, one a cycle; in the first turn a run begins where walk says, which
-// goes from ring to ring by additions, later where its memory says.
+// The rings of a block's features are fetched in turn, one a cycle; in the first turn a run begins
+// where walk says, which goes from ring to ring by additions, later where its memory says.
 
 module wse_stream_in #(
   parameter int unsigned COLS = 4
@@ -308,12 +308,11 @@ module wse_stream_in #(
             end
           end
 
-        // fetch: 4 words at a time, within a page
-        if (d_valid && d_ready) begin
-          d_valid <= 1'b0;
-        end else if (!d_valid && !page_wait && !fill && !stop && !index_only && !go_i) begin
+        // fetch: 4 words at a time, within a page; a request each cycle that the bus takes one
+        if (d_ready) d_valid <= 1'b0;
+        if ((!d_valid || d_ready) && !page_wait && !fill && !stop && !index_only && !go_i) begin
           // a LINEAR run may go on behind the last element that is selected
-          found = blk != f_end && f_room[sel] >= 5'd4 && 3'(sel[1:0]) < cmd.nfeat &&
+          found = blk != f_end && f_room[sel] >= 5'd4 &&
                   (16'(sel) >> 2) + c0_i - cmd.col0 < cmd.cols && 1'(p_run >> (sel >> 2));
           if (found) begin
             n = 6'd4;
@@ -337,10 +336,10 @@ module wse_stream_in #(
             end
           end
           if (!page_wait) begin
-            each = cmd.linear || sel[1:0] == 2'd3;
+            each = cmd.linear || 3'(sel[1:0]) + 3'd1 == cmd.nfeat;
             if (each) walk_col = walk_col + 64'(cmd.cstride);
             walk = each ? walk_col : walk + 64'(cmd.lstride);
-            sel = sel + (cmd.linear ? IW'(4) : IW'(1));
+            sel = (each ? sel | IW'(3) : sel) + IW'(1);
             if (sel == IW'(N)) begin
               sel = '0;
               first = 1'b0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Mask words of a stream: for every column and feature of the block the 64 bits of the port's
 // present elements, and the next 64 read ahead. Order of the words of one row of bits: block by
-// block, k ascending. The rows are walked in turn, one a cycle; in the first turn a row begins
-// where walk_q says, which goes from row to row by additions, later where its memory says.
+// block, k ascending. The block's rows are walked in turn, one a cycle; in the first turn a row
+// begins where walk_q says, which goes from row to row by additions, later where its memory says.
 
 module wse_stream_mask #(
   parameter int unsigned COLS = 4
@@ -58,7 +58,7 @@ module wse_stream_mask #(
   logic        word_en;
   logic [IW-1:0] sel, cand;
   logic [15:0] kw;
-  logic        found, hit, fill, last;
+  logic        found, hit, fill, last, over;
   logic [63:0] off, addr, entry;
 
   assign row = first_q ? walk_q : row_q[sel];
@@ -126,11 +126,10 @@ module wse_stream_mask #(
           have_q[cand] = have_q[cand] + 2'd1;
           valid_o[cand] <= 1'b1;
         end
-        if (rreq_valid_o && rreq_ready_i) begin
-          rreq_valid_o <= 1'b0;
-        end else if (!rreq_valid_o && !wait_q && !fill && !go_i) begin
+        if (rreq_ready_i) rreq_valid_o <= 1'b0;
+        if ((!rreq_valid_o || rreq_ready_i) && !wait_q && !fill && !go_i) begin
           // the row chosen in the last cycle, if it wants a word
-          found = asked_q[sel] != 2'd2 && blk != nblk_i && 3'(sel[1:0]) < nfeat_i &&
+          found = asked_q[sel] != 2'd2 && blk != nblk_i &&
                   (16'(sel) >> 2) + c0_i - col0_i < cols_i;
           if (found) begin
             rreq_valid_o <= 1'b1;
@@ -146,10 +145,14 @@ module wse_stream_mask #(
             end
           end
           if (!wait_q) begin
-            if (sel[1:0] == 2'd3) col_q = col_q + 64'(mcstride_i);
-            walk_q = sel[1:0] == 2'd3 ? col_q : walk_q + 64'(rstride_i);
-            if (sel == IW'(N - 1)) first_q = 1'b0;
-            sel = sel == IW'(N - 1) ? '0 : sel + IW'(1);
+            over = 3'(sel[1:0]) + 3'd1 == nfeat_i;
+            if (over) col_q = col_q + 64'(mcstride_i);
+            walk_q = over ? col_q : walk_q + 64'(rstride_i);
+            sel = (over ? sel | IW'(3) : sel) + IW'(1);
+            if (sel == IW'(N)) begin
+              sel = '0;
+              first_q = 1'b0;
+            end
           end
         end
       end else begin

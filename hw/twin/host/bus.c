@@ -10,12 +10,10 @@
 #include "twin/twin.h"
 
 /* all in quarters of a cycle */
-#define BUS_WORD    4u		     /* 8 bytes */
-#define BUS_RUN	    12u		     /* the requests of a row of a column, at least */
-#define BUS_RUN_FEW 8u		     /* the same where few columns share the bus */
-#define BUS_FEW	    8u		     /* columns */
-#define BUS_BURST   9u		     /* a burst out, at least: 32 of them are on their way */
-#define BUS_AHEAD   (64u * BUS_WORD) /* of a column: 512 bytes */
+#define BUS_WORD  4u		   /* 8 bytes */
+#define BUS_OUT	  12u		   /* a feature of a block out, at least, with a group's bus */
+#define BUS_BURST 9u		   /* a burst out, at least: 32 of them are on their way */
+#define BUS_AHEAD (64u * BUS_WORD) /* of a column: 512 bytes */
 
 int twin_bus_create(struct wse_machine *m)
 {
@@ -31,37 +29,33 @@ struct twin_bus *twin_bus_of(struct wse_machine *m, uint32_t col)
 	return &m->bus[m->cfg.group ? col / m->cfg.group : 0];
 }
 
-static uint32_t run(const struct wse_machine *m, uint32_t bytes)
+/* whole words; the edge asks for a row of a column each cycle, so that short ones fill the bus */
+static uint32_t run(uint32_t bytes)
 {
-	uint32_t cols = m->cfg.group ? m->cfg.group : m->cols;
-	uint32_t least = m->cfg.group || cols > BUS_FEW ? BUS_RUN : BUS_RUN_FEW;
-	uint32_t cost = (bytes + 7) / 8 * BUS_WORD;
-
-	return cost < least ? least : cost;
+	return (bytes + 7) / 8 * BUS_WORD;
 }
 
-uint32_t twin_bus_mask_cost(const struct wse_machine *m, const struct wse_sqe *s)
+uint32_t twin_bus_mask_cost(const struct wse_sqe *s)
 {
-	return s->flags & WSE_SQF_MASKED ? s->nfeat * run(m, (s->kcol + 7u) / 8) : 0;
+	return s->flags & WSE_SQF_MASKED ? s->nfeat * run((s->kcol + 7u) / 8) : 0;
 }
 
-uint32_t twin_bus_in_cost(const struct wse_machine *m, const struct wse_sqe *s)
+uint32_t twin_bus_in_cost(const struct wse_sqe *s)
 {
 	uint32_t bytes = s->kcol * (s->etype == WSE_ETYPE_BF16 ? 2u : 4u);
 	bool none = s->flags & (WSE_SQF_INDEX_ONLY | WSE_SQF_LINEAR);
-	uint32_t values = none ? 0 : s->nfeat * run(m, bytes);
+	uint32_t values = none ? 0 : s->nfeat * run(bytes);
 
-	return values + twin_bus_mask_cost(m, s);
+	return values + twin_bus_mask_cost(s);
 }
 
 uint32_t twin_bus_out_cost(const struct wse_machine *m, const struct wse_sqe *s)
 {
 	uint32_t bytes = s->kcol * (s->etype == WSE_ETYPE_BF16 ? 2u : 4u);
-
-	uint32_t rest = (bytes % 32 + 7) / 8 * BUS_WORD;
+	uint32_t all = run(bytes), rest = run(bytes % 32);
 
 	if (m->cfg.group)
-		return s->nfeat * run(m, bytes);
+		return s->nfeat * (all < BUS_OUT ? BUS_OUT : all);
 	/* bursts of 32 bytes */
 	rest = rest && rest < BUS_BURST ? BUS_BURST : rest;
 	return s->nfeat * (bytes / 32 * 4 * BUS_WORD + rest);

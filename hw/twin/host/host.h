@@ -123,11 +123,11 @@ int twin_buf_write(struct wse_machine *m, struct twin_buf *b, uint64_t off, cons
 /* bus.c: 0, or -1 without memory; the bus of a column; what a block of a column takes on it */
 int twin_bus_create(struct wse_machine *m);
 struct twin_bus *twin_bus_of(struct wse_machine *m, uint32_t col);
-uint32_t twin_bus_in_cost(const struct wse_machine *m, const struct wse_sqe *s);
+uint32_t twin_bus_in_cost(const struct wse_sqe *s);
 uint32_t twin_bus_out_cost(const struct wse_machine *m, const struct wse_sqe *s);
 /* so many bytes of a LINEAR run */
 uint32_t twin_bus_run_cost(uint32_t bytes);
-uint32_t twin_bus_mask_cost(const struct wse_machine *m, const struct wse_sqe *s);
+uint32_t twin_bus_mask_cost(const struct wse_sqe *s);
 /* cycles of a round that would be t without the buses */
 uint64_t twin_bus_round(struct wse_machine *m, uint64_t t);
 void twin_bus_reset(struct wse_machine *m);

@@ -346,7 +346,7 @@ void twin_in_begin(struct wse_machine *m, struct twin_job *j)
 		}
 		*p = (struct twin_port_in){.w = p->w, .room = p->room};
 		p->bus = twin_bus_of(m, s->col0 + c);
-		p->cost = twin_bus_in_cost(m, s);
+		p->cost = twin_bus_in_cost(s);
 		open_run(&p->run, s, c);
 		p->color = s->color;
 		p->busy = true;
@@ -565,7 +565,7 @@ void twin_out_begin(struct wse_machine *m, struct twin_job *j)
 		p->sel = calloc(sh.b, (sh.k + 7) / 8);
 		p->bus = twin_bus_of(m, s->col0 + c);
 		p->cost = twin_bus_out_cost(m, s);
-		p->mask_cost = twin_bus_mask_cost(m, s);
+		p->mask_cost = twin_bus_mask_cost(s);
 		p->color = s->color;
 		p->etype = s->etype;
 		p->dense = s->flags & (WSE_SQF_MASKED | WSE_SQF_LINEAR) ? 0 : s->nfeat;

@@ -330,24 +330,16 @@ bool short_run(Bench &b)
 	return good && streams(b);
 }
 
-// bf16 in four features on all columns: a wavelet a cycle into each
-bool fast(Bench &b, bool linear, uint64_t *cycles, size_t *wavelets)
+// nothing but the edge makes it wait: a command for all columns, without a mask
+bool unhindered(Bench &b, Job &j, uint64_t *cycles)
 {
-	Job j;
-
 	b.bus.latency = 20;
 	b.bus.jitter = 1;
 	b.bus.grant = b.bus.flow = 100;
 	for (unsigned &p : b.back)
 		p = 100;
-	j.shape(b.rng, WSE_OP_STREAM_IN);
 	j.cmd.col0 = 0;
 	j.cmd.cols = Cols;
-	j.cmd.etype = WSE_ETYPE_BF16;
-	j.cmd.nfeat = 4;
-	j.cmd.nline = 16;
-	j.cmd.kcol = 64;
-	j.cmd.flags = linear ? DRM_WSE_CMD_LINEAR : 0;
 	j.cmd.bo = 1;
 	j.cmd.mask_bo = j.cmd.moff = j.cmd.rstride = j.cmd.mcstride = 0;
 	j.strides(b.rng);
@@ -358,8 +350,39 @@ bool fast(Bench &b, bool linear, uint64_t *cycles, size_t *wavelets)
 	bool good = run(b, j);
 
 	*cycles = b.cycles - *cycles;
+	return good;
+}
+
+// bf16 in four features on all columns: a wavelet a cycle into each
+bool fast(Bench &b, bool linear, uint64_t *cycles, size_t *wavelets)
+{
+	Job j;
+
+	j.shape(b.rng, WSE_OP_STREAM_IN);
+	j.cmd.etype = WSE_ETYPE_BF16;
+	j.cmd.nfeat = 4;
+	j.cmd.nline = 16;
+	j.cmd.kcol = 64;
+	j.cmd.flags = linear ? DRM_WSE_CMD_LINEAR : 0;
+	bool good = unhindered(b, j, cycles);
+
 	*wavelets = j.want[0].size();
 	return good && *cycles < *wavelets + *wavelets / 10 + 100;
+}
+
+// runs of a word: a request each cycle, however many features a block has
+bool brief(Bench &b, unsigned nfeat, uint64_t *cycles, unsigned *words)
+{
+	Job j;
+
+	j.shape(b.rng, WSE_OP_STREAM_IN);
+	j.cmd.etype = WSE_ETYPE_FP32;
+	j.cmd.nfeat = nfeat;
+	j.cmd.nline = 100;
+	j.cmd.kcol = 2;
+	j.cmd.flags = 0;
+	*words = Cols * j.cmd.nline * nfeat;
+	return unhindered(b, j, cycles) && *cycles < *words + *words / 10 + 60;
 }
 
 } // namespace
@@ -408,6 +431,15 @@ int main(int argc, char **argv)
 
 		t.ok(good, "%zu wavelets into each of %u columns in %llu cycles%s", wavelets, Cols,
 		     (unsigned long long)cycles, linear ? ", LINEAR" : "");
+	}
+	for (unsigned nfeat = 1; nfeat <= 4; nfeat *= 2) {
+		unsigned words = 0;
+		bool good = many(b, 1, [&](Bench &) {
+			return brief(b, nfeat, &cycles, &words);
+		});
+
+		t.ok(good, "%u words in runs of one, %u features a block, in %llu cycles", words, nfeat,
+		     (unsigned long long)cycles);
 	}
 	return t.plan();
 }
