@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One module on the bench (hw/rtl/blocks.mk): clock, reset, random numbers; TAP comes with it.
+// One module on the bench (hw/rtl/build.mk): clock, reset, random numbers; TAP comes with it.
 //
 //	BlockTb<Vwse_bar> tb(seed);	// state and inputs begin at random values: set every input
 //	tb.top.x_i = 1;

@@ -50,7 +50,7 @@ struct twin_result { /* how a job ended */
 	struct wse_fault f; /* without status, queue, cid, cycle, seq */
 };
 
-/* a copy's part of the columns of one bus, [first, end) of the command's, and where it has come to */
+/* a copy's columns of one bus, [first, end) of the command's, and where it has come to */
 struct twin_copy {
 	struct twin_buf buf;
 	uint32_t first, end, row, col, line;

@@ -12,7 +12,7 @@
 
 namespace {
 
-constexpr unsigned Rows = 3, Cols = 4, N = Rows * Cols;		// as in blocks.mk
+constexpr unsigned Rows = 3, Cols = 4, N = Rows * Cols;		// as in build.mk
 constexpr unsigned Limit = 1000000;				// cycles that no command here needs
 // of the service plane, as in wse_core
 enum { OpWrite = 1, OpRead = 2 };

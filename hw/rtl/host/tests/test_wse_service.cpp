@@ -9,7 +9,7 @@
 
 namespace {
 
-constexpr unsigned Rows = 3, Cols = 5;		// as in blocks.mk
+constexpr unsigned Rows = 3, Cols = 5;		// as in build.mk
 constexpr unsigned OpRead = 2;
 
 struct Op {

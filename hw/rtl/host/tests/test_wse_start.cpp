@@ -12,7 +12,7 @@
 
 namespace {
 
-constexpr unsigned Rows = 3, Cols = 5, N = Rows * Cols;		// as in blocks.mk
+constexpr unsigned Rows = 3, Cols = 5, N = Rows * Cols;		// as in build.mk
 constexpr unsigned Never = ~0u;
 // operations of the service plane, as in wse_core
 enum { OpWrite = 1, OpBoot = 3, OpStart = 4, OpHold = 5, OpScrub = 6, OpClear = 7 };

@@ -438,8 +438,8 @@ int main(int argc, char **argv)
 			return brief(b, nfeat, &cycles, &words);
 		});
 
-		t.ok(good, "%u words in runs of one, %u features a block, in %llu cycles", words, nfeat,
-		     (unsigned long long)cycles);
+		t.ok(good, "%u words in runs of one, %u features a block, in %llu cycles", words,
+		     nfeat, (unsigned long long)cycles);
 	}
 	return t.plan();
 }

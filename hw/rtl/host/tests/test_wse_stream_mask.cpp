@@ -10,7 +10,7 @@
 
 namespace {
 
-constexpr unsigned Cols = 3, N = 4 * Cols;	// as in blocks.mk
+constexpr unsigned Cols = 3, N = 4 * Cols;	// as in build.mk
 
 struct Bench : BlockTb<Vwse_stream_mask> {
 	HostBus bus;
