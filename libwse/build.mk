@@ -67,9 +67,16 @@ MPICC := $(shell command -v mpicc)
 ifneq ($(MPICC),)
 # what mpicc adds, for our compiler
 MPI_CFLAGS := $(patsubst -I%,-isystem %,$(shell $(MPICC) --showme:compile))
-$(B)/wse-mpi.so: libwse/plugins/link_mpi.c libwse/swarmx/link.h uapi/wse/wse_release.h
+# PMIx, which Open MPI's packages bring: what the launcher knows of ranks that have ended
+PMIX_LIBS := $(shell pkg-config --libs pmix 2>/dev/null)
+ifneq ($(PMIX_LIBS),)
+MPI_CFLAGS += -DWSE_PMIX $(patsubst -I%,-isystem %,$(shell pkg-config --cflags pmix))
+endif
+MPI_SOURCES := libwse/plugins/link_mpi.c $(if $(PMIX_LIBS),libwse/plugins/ended_pmix.c)
+$(B)/wse-mpi.so: $(MPI_SOURCES) libwse/plugins/ended_pmix.h libwse/swarmx/link.h \
+		uapi/wse/wse_release.h
 	$(call short,LINK,$@)$(CC) $(CPPFLAGS) $(CFLAGS) $(HIDDEN) $(MPI_CFLAGS) -fPIC -shared \
-		-o $@ $< $(shell $(MPICC) --showme:link)
+		-o $@ $(MPI_SOURCES) $(shell $(MPICC) --showme:link) $(PMIX_LIBS)
 MPI_PLUGIN := $(B)/wse-mpi.so
 endif
 

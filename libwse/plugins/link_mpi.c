@@ -6,11 +6,13 @@
  */
 #include <errno.h>
 #include <mpi.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "plugins/ended_pmix.h"
 #include "swarmx/link.h"
 #include "wse_release.h"
 
@@ -27,29 +29,28 @@ struct request {
 };
 
 /*
- * from the first rank's begin to the last one's: programs are loaded meanwhile, nothing else. A
- * launcher that lets the others go on (mpirun --enable-recovery) says nothing of a rank that ends
- * in it, and MPI waits for that
+ * from the first rank's begin to the last one's: programs are loaded meanwhile, nothing else. MPI
+ * waits for a rank that ends in it where the launcher lets the others go on
+ * (mpirun --enable-recovery) and does not say that it has
  */
 #define PATIENCE 60.0
 
-static int failed; /* a run of this process: MPI_Finalize would wait for what is gone */
+/* MPI_Finalize would wait for what is gone where a run of this process failed, or never began */
+static atomic_int failed, met;
 
 static void end_mpi(void)
 {
-	int begun = 0, ended = 1;
+	int over = 1;
 
-	MPI_Initialized(&begun);
-	MPI_Finalized(&ended);
-	if (begun && !ended && !failed)
+	MPI_Finalized(&over);
+	if (met && !over && !failed)
 		MPI_Finalize();
 }
 
-/* errors come back instead of ending the process */
-static int start(struct wse_link *l)
+/* returns when all ranks have come here */
+static int meet(struct mpi_link *ml)
 {
-	struct mpi_link *ml = (struct mpi_link *)l;
-	int begun = 0, level = 0, rank, ranks;
+	int begun = 0, level = 0;
 
 	MPI_Initialized(&begun);
 	if (!begun) {
@@ -63,6 +64,21 @@ static int start(struct wse_link *l)
 		return -ENOTSUP;
 	if (MPI_Comm_dup(MPI_COMM_WORLD, &ml->comm) != MPI_SUCCESS)
 		return -EIO;
+	met = 1;
+	return 0;
+}
+
+/* errors come back instead of ending the process */
+static int start(struct wse_link *l)
+{
+	struct mpi_link *ml = (struct mpi_link *)l;
+	int rank, ranks, ret;
+
+	wse_pmix_open();
+	ret = meet(ml);
+	wse_pmix_close();
+	if (ret)
+		return ret;
 	MPI_Comm_set_errhandler(ml->comm, MPI_ERRORS_RETURN);
 	ml->started = 1;
 	if (MPI_Comm_rank(ml->comm, &rank) != MPI_SUCCESS ||
@@ -76,6 +92,15 @@ static int start(struct wse_link *l)
 	if (gethostname(l->host, sizeof(l->host) - 1))
 		l->host[0] = 0;
 	return 0;
+}
+
+static int ended(struct wse_link *l, char *who, size_t size)
+{
+	(void)l;
+	if (!wse_pmix_ended(who, size))
+		return 0;
+	failed = 1;
+	return 1;
 }
 
 static int begin(struct wse_link *l, int sends, uint32_t rank, uint32_t tag, void *buf,
@@ -153,7 +178,7 @@ static void mpi_close(struct wse_link *l)
 }
 
 static const struct wse_link_ops ops = {
-	start, mpi_send, mpi_recv, mpi_test, mpi_abort, mpi_close,
+	start, ended, mpi_send, mpi_recv, mpi_test, mpi_abort, mpi_close,
 };
 
 __attribute__((visibility("default"))) int wse_link_mpi(const char *release, struct wse_link **link)

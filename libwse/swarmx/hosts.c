@@ -17,6 +17,7 @@
 #define ENDED	   0.5	/* likewise, when its process seems to have ended: two beats are missing */
 #define FIRST_SIGN 60.0 /* for a rank that has not come yet: nodes start at different times */
 #define GOODBYE	   1.0	/* for the others to take the news of a failure */
+#define ASKS	   0.5	/* how often, before the ranks have met, whether one of them has ended */
 /* a large message that is under way is looked after so long without a pause */
 #define BUSY 2e-3
 
@@ -524,38 +525,49 @@ static void *thread(void *arg)
 /* ---- the caller's side ---- */
 
 /*
- * has the link started, and how? A start that takes too long is left to its thread, which hangs in
- * it
+ * Waits for the link's start: 0, or what it failed with. One that takes too long, or waits for a
+ * rank that has ended, is given up: left, with all that h has, to its thread, which hangs in it.
  */
-static int has_started(struct wse_hosts *h, double patience, int *err)
+static int await_start(struct wse_hosts *h, int *given_up)
 {
-	struct timespec end;
-	int ret = 0, started;
+	const struct wse_link_ops *ops = h->link->ops;
+	double patience = h->link->patience, end = now() + patience;
+	int ret = 0, ended = 0;
+	char who[96] = "";
 
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	end.tv_sec += (time_t)patience;
-	end.tv_nsec += (long)((patience - (double)(time_t)patience) * 1e9);
-	end.tv_sec += end.tv_nsec / 1000000000;
-	end.tv_nsec %= 1000000000;
 	pthread_mutex_lock(&h->lock);
-	while (!h->up && ret != ETIMEDOUT)
-		ret = patience > 0.0 ? pthread_cond_timedwait(&h->done, &h->lock, &end)
-				     : pthread_cond_wait(&h->done, &h->lock);
-	started = h->up;
-	h->given_up = !started;
-	if (!started)
+	while (!h->up && !ended && !(patience > 0.0 && now() >= end)) {
+		double t = patience > 0.0 && end - now() < ASKS ? end : now() + ASKS;
+		struct timespec at = {(time_t)t, (long)((t - (double)(time_t)t) * 1e9)};
+
+		pthread_cond_timedwait(&h->done, &h->lock, &at);
+		/* under the lock, without which start() does not come to its end: the link is there */
+		ended = !h->up && ops->ended && ops->ended(h->link, who, sizeof(who));
+	}
+	*given_up = h->given_up = !h->up;
+	if (h->up)
+		ret = h->failure.err ? wse_failure_tell(&h->failure) : 0;
+	else
 		pthread_detach(h->thread);
-	*err = h->failure.err;
 	pthread_mutex_unlock(&h->lock);
-	return started;
+	if (ended)
+		return wse_fail(-EHOSTDOWN,
+				"%s has ended before the ranks had met: see what it printed, and "
+				"start all of them again",
+				who);
+	if (*given_up)
+		return wse_fail(-ETIMEDOUT,
+				"the ranks have not all come within %.0f s: one has ended, or was "
+				"not started; end those that are left, and start all of them again",
+				patience);
+	return ret;
 }
 
 int wse_hosts_open(struct wse_link *link, struct wse_hosts **hosts)
 {
-	double patience = link->patience;
 	struct wse_hosts *h = calloc(1, sizeof(*h));
 	pthread_condattr_t clock;
-	int ret = -ENOMEM;
+	int ret = -ENOMEM, given_up;
 
 	*hosts = NULL;
 	if (!h)
@@ -570,18 +582,12 @@ int wse_hosts_open(struct wse_link *link, struct wse_hosts **hosts)
 	ret = -pthread_create(&h->thread, NULL, thread, h);
 	if (ret)
 		goto fail;
-	if (!has_started(h, patience, &ret))
-		return wse_fail(-ETIMEDOUT,
-				"the ranks have not all come within %.0f s: one has ended, or was "
-				"not started; end those that are left, and start all of them again",
-				patience);
-	if (ret) {
-		wse_failure_tell(&h->failure);
+	ret = await_start(h, &given_up);
+	if (!ret)
+		*hosts = h;
+	else if (!given_up)
 		wse_hosts_close(h);
-		return ret;
-	}
-	*hosts = h;
-	return 0;
+	return ret;
 fail:
 	link->ops->close(link);
 	free(h);

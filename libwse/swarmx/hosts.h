@@ -20,7 +20,8 @@ struct wse_hosts;
 
 /*
  * The link is the hosts' from here on, also on error. Returns when this rank is up; those it waits
- * for later may still come. -ETIMEDOUT: the link's start took longer than its patience.
+ * for later may still come. -ETIMEDOUT: the link's start took longer than its patience; -EHOSTDOWN:
+ * it waits for a rank that has ended.
  */
 int wse_hosts_open(struct wse_link *link, struct wse_hosts **hosts);
 /* waits until all ranks have come here, unless the run failed. NULL is no error */

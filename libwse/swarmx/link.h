@@ -3,7 +3,7 @@
  * What joins the ranks of a run: messages of bytes between processes, each of which has devices of
  * its own. A run without a launcher has no link. Nothing is added up by a link, and no call waits.
  *
- * One thread at a time makes calls on a link, all of them after start().
+ * One thread at a time makes calls on a link, all but ended() after start().
  */
 #ifndef WSE_SWARMX_LINK_H
 #define WSE_SWARMX_LINK_H
@@ -16,6 +16,11 @@ struct wse_link;
 struct wse_link_ops {
 	/* rank, ranks and host are valid from here on */
 	int (*start)(struct wse_link *l);
+	/*
+	 * By another thread, while start() waits: 1 and its name in `who`, if a rank has ended that
+	 * start() waits for. NULL: the link does not hear of it
+	 */
+	int (*ended)(struct wse_link *l, char *who, size_t size);
 	/*
 	 * Begin to send `bytes` to a rank, or to receive as many. The buffer stays, and a
 	 * receiver's is not looked at, until test() says that the request is done. Messages of one

@@ -169,7 +169,7 @@ static void pair_close(struct wse_link *l)
 }
 
 static const struct wse_link_ops pair_ops = {
-	pair_start, pair_send, pair_recv, pair_test, pair_abort, pair_close,
+	pair_start, NULL, pair_send, pair_recv, pair_test, pair_abort, pair_close,
 };
 
 int wse_link_pair(uint32_t ranks, struct wse_link **links)

@@ -307,7 +307,7 @@ static void lifeline(void)
 /* a link that takes its time to start */
 struct slow {
 	struct wse_link base;
-	atomic_int aborted, closed;
+	atomic_int aborted, closed, asked;
 };
 
 static int slow_start(struct wse_link *l)
@@ -315,6 +315,13 @@ static int slow_start(struct wse_link *l)
 	usleep(300000);
 	l->ranks = 1;
 	return 0;
+}
+
+static int slow_ended(struct wse_link *l, char *who, size_t size)
+{
+	((struct slow *)l)->asked = 1;
+	snprintf(who, size, "rank 7 (a host)");
+	return 1;
 }
 
 static void slow_abort(struct wse_link *l)
@@ -327,12 +334,28 @@ static void slow_close(struct wse_link *l)
 	((struct slow *)l)->closed = 1;
 }
 
-/* a rank ends before the ranks have met, and nothing says so: MPI waits for it */
+/* not before it was asked whether a rank has ended */
+static int far_start(struct wse_link *l)
+{
+	for (int i = 0; i < 3000 && !((struct slow *)l)->asked; i++)
+		usleep(10000);
+	return slow_start(l);
+}
+
+static void await_closed(struct slow *s)
+{
+	for (int i = 0; i < 1000 && !s->closed; i++)
+		usleep(10000);
+}
+
+/* a rank ends before the ranks have met, and MPI waits for it */
 static void start(void)
 {
 	static const struct wse_link_ops ops = {
 		.start = slow_start, .abort = slow_abort, .close = slow_close};
-	static struct slow late, early;
+	static const struct wse_link_ops hears = {
+		.start = far_start, .ended = slow_ended, .abort = slow_abort, .close = slow_close};
+	static struct slow late, early, told;
 	struct wse_hosts *h = NULL;
 	int ret;
 
@@ -342,12 +365,18 @@ static void start(void)
 	ok(ret == -ETIMEDOUT && !h && strstr(wse_error(), "have not all come within 0 s") &&
 		   !late.closed,
 	   "a start that takes too long: %s", wse_error());
-	for (int i = 0; i < 1000 && !late.closed; i++)
-		usleep(10000);
+	await_closed(&late);
 	ok(late.aborted && late.closed, "when it is over after all, its link is closed");
 	ret = wse_hosts_open(&early.base, &h);
 	ok(!ret && h && wse_hosts_ranks(h) == 1, "a start in time");
 	wse_hosts_close(h);
+	told.base = (struct wse_link){.ops = &hears, .patience = 30.0};
+	ret = wse_hosts_open(&told.base, &h);
+	ok(ret == -EHOSTDOWN && !h && told.asked && !told.closed &&
+		   strstr(wse_error(), "rank 7 (a host) has ended before the ranks had met"),
+	   "a start that waits for a rank that has ended: %s", wse_error());
+	await_closed(&told);
+	ok(told.aborted && told.closed, "its link is closed, too, when it comes back");
 }
 
 int main(void)
