@@ -541,7 +541,7 @@ static int await_start(struct wse_hosts *h, int *given_up)
 		struct timespec at = {(time_t)t, (long)((t - (double)(time_t)t) * 1e9)};
 
 		pthread_cond_timedwait(&h->done, &h->lock, &at);
-		/* under the lock, without which start() does not come to its end: the link is there */
+		/* under the lock, without which start() does not come to its end: link is there */
 		ended = !h->up && ops->ended && ops->ended(h->link, who, sizeof(who));
 	}
 	*given_up = h->given_up = !h->up;
