@@ -107,6 +107,37 @@ int sim_bus_access(struct sim_bus *bus, uint64_t iova, void *buf, size_t len, bo
 	return p ? 0 : -EFAULT;
 }
 
+/*
+ * Below this size from the heap, which keeps what is freed: a training step makes and drops buffers
+ * by the dozen, and a page that is mapped, touched and unmapped costs more than clearing it again.
+ * What is larger goes back to the system, since a wafer's memory is planned.
+ */
+#define MAPPED ((size_t)128 << 10)
+
+static void *take(size_t size)
+{
+	void *p;
+
+	if (size < MAPPED) {
+		p = aligned_alloc(PAGE, size);
+		return p ? memset(p, 0, size) : NULL;
+	}
+	p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+		 -1, 0);
+	if (p == MAP_FAILED)
+		return NULL;
+	wse_pages_want_huge(p, size);
+	return p;
+}
+
+static void give_back(void *p, size_t size)
+{
+	if (size < MAPPED)
+		free(p);
+	else
+		munmap(p, size);
+}
+
 int sim_mem_create(size_t size, struct sim_mem **mem)
 {
 	struct sim_mem *m;
@@ -118,13 +149,11 @@ int sim_mem_create(size_t size, struct sim_mem **mem)
 		return -ENOMEM;
 	atomic_init(&m->refs, 1);
 	m->size = (size + PAGE - 1) & ~(PAGE - 1);
-	m->ptr = mmap(NULL, m->size, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (m->ptr == MAP_FAILED) {
+	m->ptr = take(m->size);
+	if (!m->ptr) {
 		free(m);
 		return -ENOMEM;
 	}
-	wse_pages_want_huge(m->ptr, m->size);
 	*mem = m;
 	return 0;
 }
@@ -151,7 +180,7 @@ void sim_mem_put(struct sim_mem *mem)
 	if (mem->origin)
 		wse_buffer_put(mem->origin);
 	else
-		munmap(mem->ptr, mem->size);
+		give_back(mem->ptr, mem->size);
 	free(mem);
 }
 
