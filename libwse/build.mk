@@ -170,7 +170,7 @@ bench-baseline: $(B)/wse-bench $(FW)/wse-fw.bin $(FW_PROGRAMS) ## record the \
 SUITES += "$(B)/wse-bench --check-cycles $(CYCLES)"
 
 # wide tiles take minutes to build, so `make test` has small ones alone
-WIDE_TILES := 1x48g4 2x48g4 2x8 16x2
+WIDE_TILES := 1x48g4 2x48g4 2x8 16x2 16x12g4 1x2
 WIDE_CYCLES := libwse/bench/wide.baseline
 .PHONY: wide wide-baseline wide-tiles
 wide-tiles:

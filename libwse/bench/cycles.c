@@ -20,7 +20,8 @@ static const struct exact {
 	{"rtl_gemm_utilisation", 0}, {"rtl_dot_utilisation", 0}, {"linear_block_cycles", 0},
 	{"gelu_cycles_element", 0},  {"norm_cycles", 0},	 {"train_utilisation", 0},
 	{"gpt_step_cycles", 0},	     {"gpt_utilisation", 1},	 {"wide_linear_busy", 0},
-	{"wide_wgrad_busy", 0},	     {"wide_step_cycles", 0},	 {"gpt_sparse_step", 1},
+	{"wide_wgrad_busy", 0},	     {"wide_step_cycles", 0},	 {"wide_step_useful", 0},
+	{"gpt_sparse_step", 1},
 };
 
 static const struct exact *exact_of(const struct bench *b)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A wide tile of the RTL, 1x48 cores with a bus for each four columns, which `make wide` builds:
- * how busy the lanes are in the layers of a GPT block of width 768, and a whole micro-batch of
- * width 192.
+ * Wide tiles of the RTL with a bus for each four columns, which `make wide` builds. 1x48 cores: how
+ * busy the lanes are in the layers of a GPT block of width 768, and a whole micro-batch of width
+ * 192. 16x12 cores: what of a whole micro-batch is useful, with a sequence over 16 rows.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -62,44 +62,75 @@ static int wgrad_busy(struct bench_measure *m)
 	return busy(m, 1);
 }
 
-/* one step of a GPT whose filter is as wide as it is */
-static int step(const char *uri, struct wse_exec_cost *cost, struct wse_step_result *r,
-		double *planned)
+struct measured_step {
+	struct wse_step_result result;
+	struct wse_exec_cost cost;
+	double planned, macs; /* cycles; multiply-adds that the model asks for */
+};
+
+/* one step of a GPT of one layer, hidden 192, 12 heads */
+static int step(const char *uri, const char *filter, const char *positions,
+		struct measured_step *of)
 {
-	static const char *const sets[] = {"model.hidden_size=192", "model.num_heads=12",
-					   "model.filter_size=192", "model.num_hidden_layers=1",
-					   "model.max_position_embeddings=32"};
+	const char *const sets[] = {"model.hidden_size=192",
+				    "model.num_heads=12",
+				    "model.num_hidden_layers=1",
+				    filter,
+				    positions,
+				    "val_dataloader.held_out_bytes=8192"};
 	struct wse_session s;
-	int ret = bench_session(&s, uri, 1, sets, 5, 0, 0);
+	int ret = bench_session(&s, uri, 1, sets, 6, 0, 0);
 
 	if (ret)
 		return ret;
-	ret = wse_session_compute(&s, r);
-	ret = ret ? ret : wse_swarm_cost(s.swarm, 0, cost);
-	ret = ret ? ret : wse_session_commit(&s, r);
-	*planned = (double)s.plan.cycles;
+	ret = wse_session_compute(&s, &of->result);
+	ret = ret ? ret : wse_swarm_cost(s.swarm, 0, &of->cost);
+	ret = ret ? ret : wse_session_commit(&s, &of->result);
+	of->planned = (double)s.plan.cycles;
+	of->macs = 3.0 * (double)s.cfg.model.family->macs(&s.cfg.model) * s.plan.tokens;
 	wse_session_close(&s);
 	return ret;
 }
 
 /* and the twin's with one bus must have its bits: the sum of all gradients' squares says so */
-static int step_cycles(struct bench_measure *m)
+static int step_and_twin(struct bench_measure *m, const char *rtl, const char *func,
+			 const char *filter, const char *positions, struct measured_step *of)
 {
-	struct wse_step_result r, twin;
-	struct wse_exec_cost cost;
-	double planned;
-	int ret = step("sim:func,rows=1,cols=48,group=0", &cost, &twin, &planned);
+	struct measured_step twin;
+	int ret = step(func, filter, positions, &twin);
 
-	ret = ret ? ret : step(URI, &cost, &r, &planned);
+	ret = ret ? ret : step(rtl, filter, positions, of);
 	if (ret)
 		return ret;
-	if (r.loss != twin.loss || r.norm != twin.norm)
+	if (of->result.loss != twin.result.loss || of->result.norm != twin.result.norm)
 		return wse_fail(-EIO, "loss %.17g and norm %.17g, the twin has %.17g and %.17g",
-				r.loss, r.norm, twin.loss, twin.norm);
-	bench_count(m, "step_cycles", "cycles", cost.cycles);
-	bench_count(m, "planned_cycles", "cycles", planned);
-	m->value = cost.cycles;
+				of->result.loss, of->result.norm, twin.result.loss,
+				twin.result.norm);
+	bench_count(m, "step_cycles", "cycles", of->cost.cycles);
+	bench_count(m, "planned_cycles", "cycles", of->planned);
 	return 0;
+}
+
+/* of a GPT whose filter is as wide as it is */
+static int step_cycles(struct bench_measure *m)
+{
+	struct measured_step of;
+	int ret = step_and_twin(m, URI, "sim:func,rows=1,cols=48,group=0", "model.filter_size=192",
+				"model.max_position_embeddings=32", &of);
+
+	m->value = ret ? 0 : of.cost.cycles;
+	return ret;
+}
+
+static int step_useful(struct bench_measure *m)
+{
+	struct measured_step of;
+	int ret = step_and_twin(m, "sim:rtl,rows=16,cols=12,group=4",
+				"sim:func,rows=16,cols=12,group=0", "model.filter_size=768",
+				"model.max_position_embeddings=256", &of);
+
+	m->value = ret ? 0 : of.macs / (of.cost.cycles * 8.0 * 16.0 * 12.0);
+	return ret;
 }
 
 const struct bench bench_wide[] = {
@@ -109,5 +140,8 @@ const struct bench bench_wide[] = {
 	{"wide_step_cycles", "cycles",
 	 "GPT of hidden 192, one layer, 32 tokens: a micro-batch on the RTL, 1x48 cores",
 	 step_cycles, 1},
+	{"wide_step_useful", "of lanes",
+	 "hidden 192, filter 768, 256 tokens: multiply-adds of a micro-batch, RTL, 16x12 cores, 3 buses",
+	 step_useful, 0},
 	{0},
 };
