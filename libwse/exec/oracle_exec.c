@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/pages.h"
 #include "ops/oracle.h"
+#include "ops/spill.h"
 
 #define LANES 8
 

@@ -6,7 +6,8 @@
  *
  * Queues: WSE_QUEUE_IN carries the weight (and index) streams, WSE_QUEUE_RUN starts and copies in
  * program order, WSE_QUEUE_OUT the gradients. A stream may run ahead of the start that eats it: its
- * wavelets wait in the fabric.
+ * wavelets wait in the fabric. WSE_QUEUE_BESIDE, where a device has so many queues, carries spills
+ * and what comes back of them, behind FENCEs of its own: starts run while they do.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 
 #include "base/error.h"
 #include "exec/wafer.h"
+#include "ops/spill.h"
 
 int wse_wafer_fail(struct wafer *w, int ret, const char *what)
 {

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "exec/clock.h"
 #include "exec/wafer.h"
+#include "ops/spill.h"
 
 /* commands, or cycles, after which a batch is submitted */
 #define BATCH_CMDS   12
@@ -289,6 +290,7 @@ static int one_job(struct wafer *w, const struct wse_micro_batch *job, uint32_t 
 		.loss_off = (size_t)slot * w->g->tile.cols * wse_graph_tokens(w->g) * 4,
 		.bcast_dim = !!(w->info.features & WSE_FEATURES_BCAST_DIM_MASK),
 		.linear = wse_wafer_linear(w),
+		.beside = wse_copies_beside && w->info.queues >= WSE_QUEUE_BESIDE,
 		.budget = w->budget,
 		.short_budgets = w->short_budgets,
 	};

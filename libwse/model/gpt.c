@@ -252,8 +252,9 @@ static void drop_embed(const struct build *b, uint32_t x)
 			    NULL);
 }
 
-static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile, uint32_t t,
-		     uint32_t mode, struct wse_graph *g)
+/* beside: copies of what is spilled run beside kernels, with room for a second input */
+static int make_graph(const struct wse_model *model, const struct wse_tile *tile, uint32_t t,
+		      uint32_t mode, int beside, struct wse_graph *g)
 {
 	const struct wse_gpt *m = wse_gpt(model);
 	struct build b = {.g = g,
@@ -290,6 +291,7 @@ static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile,
 				m->filter, mode);
 	b.keep = model->forward ? KEEP_ALL : how.keep;
 	b.every = g->every = model->forward ? 0 : how.every;
+	b.beside = beside && b.keep == SPILL_INPUT;
 	b.chunks = g->variant = how.chunks;
 	blocks = calloc(m->layers, sizeof(*blocks));
 	if (!blocks)
@@ -359,6 +361,7 @@ static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile,
 	for (uint32_t l = m->layers; l-- > 0;) {
 		if (b.every && l + 1 < m->layers && (l + 1) % b.every == 0)
 			wse_gpt_inputs_again(&b, blocks, l + 1 - b.every, l);
+		b.below = b.beside && l ? &blocks[l - 1] : NULL;
 		dy = wse_gpt_backward_block(&b, &blocks[l], &dres, dy);
 	}
 	drop_embed(&b, dres);
@@ -367,6 +370,22 @@ static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile,
 	wse_op_out(g, OUT_DX, dres);
 	free(blocks);
 	return wse_ops_finish(g);
+}
+
+static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile, uint32_t t,
+		     uint32_t mode, struct wse_graph *g)
+{
+	int ret = make_graph(model, tile, t, mode, 1, g);
+	uint32_t second;
+
+	/* where that room is all that is missing, copies come between kernels; bits are the same */
+	if (ret != -E2BIG || !g->nspills)
+		return ret;
+	second = g->values[g->spills[0].value].bytes;
+	if (g->total > g->tile.sram + second)
+		return ret;
+	wse_graph_fini(g);
+	return make_graph(model, tile, t, mode, 0, g);
 }
 
 static void gpt_shallow(const struct wse_model *m, struct wse_model *to)

@@ -324,8 +324,11 @@ uint32_t wse_gpt_forward_block(struct build *b, struct block *k)
 {
 	uint32_t vec = wse_op_vec_in(b->g, k->vec_unit), mid32, out = WSE_NO_VALUE;
 
-	if (b->keep == SPILL_INPUT)
+	if (b->keep == SPILL_INPUT) {
 		k->spill = wse_op_spill(b->g, k->x, "inputs of blocks");
+		if (!b->beside)
+			wse_op_wait(b->g, k->x);
+	}
 	attention(b, k, vec);
 	mid32 = add_attention(b, k, vec);
 	ffn_norm(b, k, vec);
@@ -335,6 +338,8 @@ uint32_t wse_gpt_forward_block(struct build *b, struct block *k)
 		mid32 = add_ffn(b, k, vec, mid32, j + 1 == b->chunks ? &out : NULL);
 		b->chunk = 0;
 	}
+	if (b->keep == SPILL_INPUT && b->beside)
+		wse_op_wait(b->g, k->x);
 	return out;
 }
 
@@ -343,6 +348,51 @@ void wse_gpt_inputs_again(struct build *b, struct block *blocks, uint32_t first,
 	enter(b, FORWARD);
 	for (uint32_t l = first; l < last; l++)
 		blocks[l + 1].x = wse_gpt_forward_block(b, &blocks[l]);
+}
+
+static uint64_t weights(const struct build *b, uint32_t unit)
+{
+	const struct wse_unit *u = &b->g->units[unit];
+
+	return unit < b->g->nunits ? (uint64_t)u->outs * u->ins : 0;
+}
+
+/* a copy of fewer cycles is not worth its command */
+#define SHORT_COPY 3000u
+
+/*
+ * Before a gradient of a block: rows of the next block's input come back while the cores make it.
+ * No weights come in then, so the bus is free in that direction. Each of the block's gradients has
+ * the rows of its share of the weights.
+ */
+static void fill_below(struct build *b, const struct block *k, uint32_t unit, uint32_t chunks)
+{
+	struct block *below = b->below;
+	uint64_t all = weights(b, k->qkv_unit) + weights(b, k->proj_unit) + weights(b, k->fc_unit) +
+		       weights(b, k->fc2_unit);
+	uint32_t rows = b->g->tile.rows, upto, first;
+
+	if (!below || below->rows_back == rows || !all)
+		return;
+	first = below->rows_back;
+	below->weights_done += weights(b, unit) / chunks;
+	upto = below->weights_done < all ? (uint32_t)(rows * below->weights_done / all) : rows;
+	if (b->g->failed || wse_spill_rows_cycles(b->g, below->spill, rows - first) < SHORT_COPY)
+		upto = rows;
+	if (upto == first)
+		return;
+	below->x = wse_op_fill_rows(b->g, below->spill, first ? below->x : WSE_NO_VALUE, first,
+				    upto - first, "activations");
+	below->rows_back = upto;
+}
+
+static void wgrad(struct build *b, const struct block *k, uint32_t unit, uint32_t chunk, uint32_t x,
+		  uint32_t dy, uint32_t vec, uint32_t bias)
+{
+	uint32_t chunks = unit == k->fc_unit || unit == k->fc2_unit ? b->chunks : 1;
+
+	fill_below(b, k, unit, chunks);
+	wse_op_wgrad_chunk(b->g, b->program, unit, chunk, x, dy, vec, bias);
 }
 
 /* the FFN's backward pass, a chunk at a time: the gradient of c, binary32 */
@@ -357,13 +407,12 @@ static uint32_t ffn_back(struct build *b, struct block *k, uint32_t vec, uint32_
 			ffn(b, k, vec, j);
 		}
 		enter(b, BACKWARD);
-		wse_op_wgrad_chunk(b->g, b->program, k->fc2_unit, j, k->g, dy,
-				   j ? WSE_NO_VALUE : vec, j ? WSE_NO_BIAS : k->at.fc2);
+		wgrad(b, k, k->fc2_unit, j, k->g, dy, j ? WSE_NO_VALUE : vec,
+		      j ? WSE_NO_BIAS : k->at.fc2);
 		b->chunk = j;
 		d = wse_gpt_linear_back(b, k->fc2_unit, dy, acts[b->m->act].back,
 					b->m->act == WSE_RELU ? k->g : k->deriv);
-		wse_op_wgrad_chunk(b->g, b->program, k->fc_unit, j, k->c, d, vec,
-				   chunk_bias(b, k, j));
+		wgrad(b, k, k->fc_unit, j, k->c, d, vec, chunk_bias(b, k, j));
 		dc = wse_gpt_linear_back(b, k->fc_unit, d, j ? WSE_POST_ADD32 : WSE_POST_NONE, dc);
 		b->chunk = 0;
 	}
@@ -376,8 +425,11 @@ static void make_again(struct build *b, struct block *k, uint32_t vec)
 	int one = b->m->block == WSE_GPT_PARALLEL_ONE;
 
 	enter(b, FORWARD);
-	if (b->keep == SPILL_INPUT)
-		k->x = wse_op_fill(b->g, k->spill, "activations");
+	if (b->keep == SPILL_INPUT) {
+		if (!k->rows_back)
+			k->x = wse_op_fill(b->g, k->spill, "activations");
+		wse_op_wait(b->g, k->x);
+	}
 	if (b->keep >= KEEP_INPUT) {
 		attention(b, k, vec);
 		if (b->m->block == WSE_GPT_SERIAL)
@@ -405,7 +457,7 @@ uint32_t wse_gpt_backward_block(struct build *b, struct block *k, uint32_t *dres
 			dy = mid;
 	}
 	dropped = drop_back(b, k, DROP_PROJ, dy);
-	wse_op_wgrad(g, b->program, k->proj_unit, k->o, dropped, vec, k->at.proj);
+	wgrad(b, k, k->proj_unit, 0, k->o, dropped, vec, k->at.proj);
 	d = wse_gpt_linear_back(b, k->proj_unit, dropped, WSE_POST_BF16, WSE_NO_VALUE);
 	k->attn.program = b->program;
 	k->attn.drop = drop_table(b, k);
@@ -418,7 +470,7 @@ uint32_t wse_gpt_backward_block(struct build *b, struct block *k, uint32_t *dres
 		k->a = wse_op_norm(g, &k->ln1, "activations");
 		enter(b, BACKWARD);
 	}
-	wse_op_wgrad(g, b->program, k->qkv_unit, k->a, k->attn.qkv, vec, k->at.qkv);
+	wgrad(b, k, k->qkv_unit, 0, k->a, k->attn.qkv, vec, k->at.qkv);
 	if (form == WSE_GPT_PARALLEL_ONE) /* the norm's output went both ways */
 		d = wse_gpt_linear_back(b, k->qkv_unit, k->attn.qkv, WSE_POST_ADD32, dc);
 	else

@@ -8,6 +8,7 @@
 #include "model/gpt_tensors.h"
 #include "ops/drop.h"
 #include "ops/ops.h"
+#include "ops/spill.h"
 
 /* how much of a block is kept for the backward pass */
 enum keep {
@@ -16,6 +17,8 @@ enum keep {
 	KEEP_INPUT,	/* all but the second FFN layer is */
 	SPILL_INPUT	/* as well, and the block's input leaves the cores until then */
 };
+
+struct block;
 
 enum phase { FORWARD, LOSS, BACKWARD };
 
@@ -27,6 +30,9 @@ struct build {
 	enum keep keep;
 	/* inputs of blocks 0, every, ... are kept, and of those behind the last such; 0: of all */
 	uint32_t every;
+	/* with SPILL_INPUT: copies run beside kernels, which takes room for a second input */
+	int beside;
+	struct block *below; /* whose input comes back meanwhile; NULL: none */
 	uint32_t chunks, chunk;
 	uint32_t angles; /* value with the table of rotary positions */
 	uint32_t slopes; /* with that of the heads' slopes */
@@ -50,6 +56,9 @@ struct block {
 	 */
 	uint32_t x; /* bf16: the residual at the block's beginning */
 	uint32_t spill;
+	/* of its input, while the block above goes back: rows that come so far, weights done */
+	uint32_t rows_back;
+	uint64_t weights_done;
 	struct wse_norm_op ln1, ln2;
 	struct wse_attn_op attn;
 	uint32_t a, o, mid, c, g, deriv;

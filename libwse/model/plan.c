@@ -13,6 +13,7 @@
 #include "model/advise.h"
 #include "num/nearest.h"
 #include "ops/kinds.h"
+#include "ops/spill.h"
 
 /*
  * micro-batch after micro-batch: a program is copied to the cores, once for all of them, when
@@ -63,9 +64,10 @@ static uint64_t grad_bytes(const struct wse_graph *g, const struct wse_unit *u)
 static uint64_t graph_cycles(const struct wse_graph *g)
 {
 	uint64_t sum = program_cycles(g);
+	struct wse_beside beside = {0};
 
 	for (uint32_t i = 0; i < g->nops; i++)
-		sum += wse_op_type(g->ops[i].kind)->cycles(g, &g->ops[i]);
+		sum += wse_op_cycles(&beside, g, &g->ops[i]);
 	return sum;
 }
 
@@ -526,16 +528,23 @@ static void print_bounds(const struct wse_plan *p, const struct wse_exec_cfg *lo
 {
 	static const char *const names[WSE_BOUNDS] = {"lanes", "trip of sums", "port", "copies",
 						      "core"};
-	uint64_t of[WSE_OP_KINDS + 1][WSE_BOUNDS] = {{0}}, sum, c;
+	uint64_t of[WSE_OP_KINDS + 1][WSE_BOUNDS] = {{0}}, sum, c, own;
+	struct wse_beside beside = {0};
 	const struct wse_graph *g = &p->graph;
 	char text[160];
 	size_t n;
 
 	of[WSE_OP_KINDS][WSE_BOUND_COPIES] = program_cycles(g);
 	for (uint32_t i = 0; i < g->nops; i++) {
-		c = wse_op_type(g->ops[i].kind)->cycles(g, &g->ops[i]);
-		of[g->ops[i].kind][bound_of(g, &g->ops[i])] += c;
-		of[WSE_OP_KINDS][bound_of(g, &g->ops[i])] += c;
+		own = wse_op_type(g->ops[i].kind)->cycles(g, &g->ops[i]);
+		c = wse_op_cycles(&beside, g, &g->ops[i]);
+		own = own < c ? own : c;
+		for (uint32_t k = g->ops[i].kind;; k = WSE_OP_KINDS) {
+			of[k][bound_of(g, &g->ops[i])] += own;
+			of[k][WSE_BOUND_COPIES] += c - own; /* it waits for those beside it */
+			if (k == WSE_OP_KINDS)
+				break;
+		}
 	}
 	for (uint32_t k = 0; k <= WSE_OP_KINDS; k++) {
 		sum = n = 0;

@@ -11,8 +11,11 @@
 #include "ops/micro_batch.h"
 #include "ops/ops.h"
 
-/* weight and index streams; starts and copies in program order; gradients */
-enum { WSE_QUEUE_IN = 1, WSE_QUEUE_RUN = 2, WSE_QUEUE_OUT = 3 };
+/*
+ * weight and index streams; starts and copies in program order; gradients; copies that run beside
+ * starts (ops/spill.h)
+ */
+enum { WSE_QUEUE_IN = 1, WSE_QUEUE_RUN, WSE_QUEUE_OUT, WSE_QUEUE_BESIDE, WSE_QUEUES };
 
 #define WSE_EMIT_CMDS 128	/* of one batch */
 
@@ -50,6 +53,7 @@ struct wse_emit {
 	 */
 	int bcast_dim;
 	int linear; /* it has LINEAR streams (FEATURES.LINEAR) */
+	int beside; /* it has WSE_QUEUE_BESIDE */
 	/* of a stream, which waits for all starts before its own; 0: WSE_EMIT_STREAM_BUDGET */
 	uint64_t budget;
 	int short_budgets; /* of starts: wse_emit_short_budget() */

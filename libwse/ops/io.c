@@ -6,6 +6,7 @@
 #include <wse/layer.h>
 
 #include "base/error.h"
+#include "ops/copies.h"
 #include "ops/emit.h"
 #include "ops/kinds.h"
 #include "ops/oracle.h"
@@ -15,8 +16,7 @@ static uint32_t element(const struct wse_value *v)
 	return v->type == WSE_TYPE_F32 || v->type == WSE_TYPE_U32 ? 4 : 2;
 }
 
-/* bytes of a value on the host: [width][T], or [rows][T] */
-static size_t host_bytes(const struct wse_graph *g, const struct wse_value *v)
+size_t wse_rows_bytes(const struct wse_graph *g, const struct wse_value *v)
 {
 	return (size_t)v->rows * (v->shape == WSE_SHAPE_TOKENS ? g->tile.cols : 1) *
 	       wse_graph_tokens(g) * element(v);
@@ -35,14 +35,13 @@ static int check_rows(const struct wse_graph *g, uint32_t value, const struct ws
 		return wse_fail(-EINVAL, "value %u has no tokens", value);
 	if (n >= nio)
 		return wse_fail(-EINVAL, "there is no input or output %u of %u", n, nio);
-	if (io[n].bytes != host_bytes(g, v) * parts)
+	if (io[n].bytes != wse_rows_bytes(g, v) * parts)
 		return wse_fail(-EINVAL, "\"%s\" has %zu bytes, value %u has %zu", io[n].name,
-				io[n].bytes, value, host_bytes(g, v) * parts);
+				io[n].bytes, value, wse_rows_bytes(g, v) * parts);
 	return 0;
 }
 
-/* host [width][T] <-> core [rows][t] */
-static struct wse_copy rows_copy(const struct wse_emit *e, uint32_t value)
+struct wse_copy wse_rows_copy(const struct wse_emit *e, uint32_t value)
 {
 	const struct wse_value *v = &e->g->values[value];
 	struct wse_layer l = {e->g->tile.rows, e->g->tile.cols, e->g->t, e->g->nfeat};
@@ -57,17 +56,11 @@ static struct wse_copy rows_copy(const struct wse_emit *e, uint32_t value)
 
 static struct wse_copy span_copy(struct wse_emit *e, struct wse_span s, uint32_t value)
 {
-	struct wse_copy c = rows_copy(e, value);
+	struct wse_copy c = wse_rows_copy(e, value);
 
 	c.buf = wse_emit_buffer(e, s.buf);
 	c.off = s.off;
 	return c;
-}
-
-/* that share a bus */
-static uint64_t cores(const struct wse_graph *g)
-{
-	return g->tile.rows * wse_bus_columns(g);
 }
 
 /* ---- in ---- */
@@ -113,7 +106,7 @@ static int in_check(const struct wse_graph *g, const struct wse_op *op)
 static struct wse_span part_span(const struct wse_graph *g, struct wse_span s,
 				 const struct wse_op *op, uint32_t value)
 {
-	s.off += op->arg[A_PART] * host_bytes(g, &g->values[value]);
+	s.off += op->arg[A_PART] * wse_rows_bytes(g, &g->values[value]);
 	return s;
 }
 
@@ -132,21 +125,21 @@ static int in_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 	struct wse_span s = part_span(o->g, o->job->in[op->arg[A_NUMBER]], op, op->out[0]);
 
 	memcpy(wse_oracle_mem(o, op->out[0]), wse_span_ptr(s),
-	       host_bytes(o->g, &o->g->values[op->out[0]]));
+	       wse_rows_bytes(o->g, &o->g->values[op->out[0]]));
 	return 0;
 }
 
-static uint64_t rows_in_cycles(const struct wse_graph *g, uint32_t value)
+uint64_t wse_rows_in_cycles(const struct wse_graph *g, uint32_t value, uint32_t rows)
 {
 	const struct wse_value *v = &g->values[value];
+	uint64_t cols = v->shape == WSE_SHAPE_TOKENS ? wse_bus_columns(g) : 1;
 
-	return wse_copy_in_cycles(v->shape == WSE_SHAPE_TOKENS ? cores(g) : g->tile.rows, v->rows,
-				  g->t * element(v));
+	return wse_copy_in_cycles(rows * cols, v->rows, g->t * element(v));
 }
 
 static uint64_t in_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
-	return rows_in_cycles(g, op->out[0]);
+	return wse_rows_in_cycles(g, op->out[0], g->tile.rows);
 }
 
 const struct wse_op_type wse_type_in = {
@@ -196,21 +189,21 @@ static int out_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 
 	if (s.buf)
 		memcpy(wse_span_ptr(s), wse_oracle_mem(o, op->in[0]),
-		       host_bytes(o->g, &o->g->values[op->in[0]]));
+		       wse_rows_bytes(o->g, &o->g->values[op->in[0]]));
 	return 0;
 }
 
-static uint64_t rows_out_cycles(const struct wse_graph *g, uint32_t value)
+uint64_t wse_rows_out_cycles(const struct wse_graph *g, uint32_t value)
 {
 	const struct wse_value *v = &g->values[value];
 
-	return wse_copy_out_cycles(cores(g), v->rows, g->t * element(v));
+	return wse_copy_out_cycles(g->tile.rows * wse_bus_columns(g), v->rows, g->t * element(v));
 }
 
 static uint64_t out_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
 	/* logits are for text, not for training */
-	return op->arg[A_NUMBER] == g->logits ? 0 : rows_out_cycles(g, op->in[0]);
+	return op->arg[A_NUMBER] == g->logits ? 0 : wse_rows_out_cycles(g, op->in[0]);
 }
 
 const struct wse_op_type wse_type_out = {.name = "out",
@@ -218,110 +211,6 @@ const struct wse_op_type wse_type_out = {.name = "out",
 					 .emit = out_emit,
 					 .oracle = out_oracle,
 					 .cycles = out_cycles};
-
-/*
- * ---- out of the cores and back: one queue does both, so a micro-batch is done before the next
- * ----
- */
-
-uint32_t wse_op_spill(struct wse_graph *g, uint32_t value, const char *what)
-{
-	struct wse_op *op = wse_graph_op(g, WSE_OP_SPILL, WSE_NO_UNIT, 0);
-
-	op->in[0] = value;
-	op->arg[0] = wse_graph_spill(g, what, value);
-	return op->arg[0];
-}
-
-uint32_t wse_op_fill(struct wse_graph *g, uint32_t spill, const char *what)
-{
-	struct wse_op *op = wse_graph_op(g, WSE_OP_FILL, WSE_NO_UNIT, 0);
-	uint32_t from = spill < g->nspills ? g->spills[spill].value : WSE_NO_VALUE;
-
-	op->arg[0] = spill;
-	if (from < g->nvalues)
-		op->out[0] = wse_graph_value(g, what, g->values[from].type, g->values[from].shape,
-					     g->values[from].rows);
-	return op->out[0];
-}
-
-size_t wse_spill_bytes(const struct wse_graph *g, uint32_t spill)
-{
-	return host_bytes(g, &g->values[g->spills[spill].value]);
-}
-
-static int spill_check(const struct wse_graph *g, const struct wse_op *op)
-{
-	uint32_t value = op->in[0];
-
-	if (op->arg[0] >= g->nspills || g->spills[op->arg[0]].value != value)
-		return wse_fail(-EINVAL, "there is no spill %u of value %u", op->arg[0], value);
-	return wse_check_value(g, value, g->values[value].type, WSE_SHAPE_TOKENS,
-			       g->values[value].rows, "the value");
-}
-
-static int fill_check(const struct wse_graph *g, const struct wse_op *op)
-{
-	const struct wse_value *from;
-
-	if (op->arg[0] >= g->nspills || op->out[0] == WSE_NO_VALUE)
-		return wse_fail(-EINVAL, "there is no spill %u of %u", op->arg[0], g->nspills);
-	from = &g->values[g->spills[op->arg[0]].value];
-	if (from->first == UINT32_MAX || from->first >= g->values[op->out[0]].first)
-		return wse_fail(-EINVAL, "spill %u comes back before it has left", op->arg[0]);
-	return wse_check_value(g, op->out[0], from->type, WSE_SHAPE_TOKENS, from->rows,
-			       "the value");
-}
-
-static void spill_emit(struct wse_emit *e, const struct wse_op *op)
-{
-	struct wse_copy c;
-
-	if (!e->job->backward)
-		return;
-	c = rows_copy(e, op->in[0]);
-	c.buf = e->spills[op->arg[0]];
-	wse_emit_cmd(e, wse_cmd_copy_out(c));
-}
-
-static void fill_emit(struct wse_emit *e, const struct wse_op *op)
-{
-	struct wse_copy c = rows_copy(e, op->out[0]);
-
-	c.buf = e->spills[op->arg[0]];
-	wse_emit_cmd(e, wse_cmd_copy_in(c));
-}
-
-static int spill_oracle(struct wse_oracle_run *o, const struct wse_op *op)
-{
-	if (o->job->backward)
-		memcpy(o->spills[op->arg[0]], wse_oracle_mem(o, op->in[0]),
-		       wse_spill_bytes(o->g, op->arg[0]));
-	return 0;
-}
-
-static int fill_oracle(struct wse_oracle_run *o, const struct wse_op *op)
-{
-	memcpy(wse_oracle_mem(o, op->out[0]), o->spills[op->arg[0]],
-	       wse_spill_bytes(o->g, op->arg[0]));
-	return 0;
-}
-
-static uint64_t spill_cycles(const struct wse_graph *g, const struct wse_op *op)
-{
-	return rows_out_cycles(g, op->in[0]);
-}
-
-const struct wse_op_type wse_type_spill = {.name = "spill",
-					   .check = spill_check,
-					   .emit = spill_emit,
-					   .oracle = spill_oracle,
-					   .cycles = spill_cycles};
-const struct wse_op_type wse_type_fill = {.name = "fill",
-					  .check = fill_check,
-					  .emit = fill_emit,
-					  .oracle = fill_oracle,
-					  .cycles = in_cycles};
 
 /* ---- vectors of a unit, and their gradients ---- */
 

@@ -18,7 +18,8 @@
 	X(IN, in)		/* host -> value */                                         \
 	X(OUT, out)		/* value -> host */                                         \
 	X(SPILL, spill)		/* value -> memory of the executor */                       \
-	X(FILL, fill)		/* and back */                                              \
+	X(FILL, fill)		/* and back, some rows of cores of it */                    \
+	X(WAIT, wait)		/* until a value has left, or is back */                    \
 	X(VEC_IN, vec_in)	/* a unit's vectors */                                      \
 	X(VEC_OUT, vec_out)	/* their gradients */                                       \
 	X(LOSS_OUT, loss_out)	/* a token's loss is in the column that owns its target */
@@ -96,15 +97,6 @@ uint32_t wse_op_in_part(struct wse_graph *g, const char *what, uint32_t input, e
 /* an output whose rows are made in parts, one behind the other: part 0 ... parts - 1 of it */
 void wse_op_out_part(struct wse_graph *g, uint32_t output, uint32_t value, uint32_t part,
 		     uint32_t parts);
-
-/*
- * A value leaves the cores, unless no backward pass follows; its number. Fill makes a value of it
- * again, with the same bits. `what` is in plans.
- */
-uint32_t wse_op_spill(struct wse_graph *g, uint32_t value, const char *what);
-uint32_t wse_op_fill(struct wse_graph *g, uint32_t spill, const char *what);
-/* bytes of a spill on the host: [width][T] of a micro-batch */
-size_t wse_spill_bytes(const struct wse_graph *g, uint32_t spill);
 
 /*
  * Slopes of attention (ALiBi): a graph's input with their table [wse_attn_slope_rows()][tokens] for

@@ -29,6 +29,7 @@ static enum what what_of(const struct wse_op *op)
 	case WSE_OP_LOSS_JOIN:
 	case WSE_OP_LOSS_OUT:
 	case WSE_OP_SPILL:
+	case WSE_OP_WAIT:
 		return DROP;
 	case WSE_OP_ATTN:
 		return ATTENTION;

@@ -12,17 +12,17 @@
 #include "base/dirs.h"
 #include "base/error.h"
 #include "ops/emit.h"
+#include "ops/spill.h"
 #include "train/maps.h"
 #include "train/session.h"
 #include "timeline.h"
 #include "wse_regs.h"
 
-#define QUEUES	 4
 #define HOST_PID 1
 #define TOP	 10 /* operations in the log */
 
 /* tracks of a wafer beside those of its queues, and of the host */
-enum { PHASES = 4, WAFER_TRACKS };
+enum { PHASES = WSE_QUEUES, WAFER_TRACKS };
 enum { STEPS = 1, BESIDE, UPDATES, SUMS }; /* SUMS + i: of device i */
 enum { FORWARD, LOSS, BACKWARD, OTHER_GRAPH, PHASE_KINDS };
 _Static_assert(BACKWARD + 1 == WSE_MAP_PHASES, "phases that have a map");
@@ -78,10 +78,11 @@ static const char *const span_names[WSE_SPANS] = {
 	[WSE_SPAN_CHECKPOINT] = "checkpoint",
 };
 
-static const char *const queue_names[QUEUES] = {
+static const char *const queue_names[WSE_QUEUES] = {
 	[WSE_QUEUE_IN] = "weights in",
 	[WSE_QUEUE_RUN] = "starts and copies",
 	[WSE_QUEUE_OUT] = "gradients out",
+	[WSE_QUEUE_BESIDE] = "copies beside starts",
 };
 
 static uint64_t now(void)
@@ -274,7 +275,7 @@ static int open_device(struct wse_session *s, struct wse_profile *p, uint32_t i)
 		return -ENOMEM;
 	snprintf(name, sizeof(name), "wafer %u: %s", i, info.name);
 	wse_timeline_process(p->wafers, i + 1, name);
-	for (uint32_t q = WSE_QUEUE_IN; q < QUEUES; q++)
+	for (uint32_t q = WSE_QUEUE_IN; q < (p->g->nspills ? WSE_QUEUES : WSE_QUEUE_BESIDE); q++)
 		d->track[q] = wse_timeline_track(p->wafers, i + 1, q, queue_names[q]);
 	d->track[PHASES] = wse_timeline_track(p->wafers, i + 1, PHASES, "phases");
 	snprintf(name, sizeof(name), "SwarmX: gradients of wafer %u", i);
@@ -416,12 +417,13 @@ static int dearer(const void *a, const void *b)
 static uint32_t sum_up(const struct wse_session *s, const struct wse_profile *p,
 		       struct group *groups, uint64_t *busy)
 {
+	struct wse_beside beside = {0};
 	uint32_t n = 0, k;
 
 	*busy = 0;
 	for (uint32_t i = 0; i < p->g->nops; i++) {
 		const struct wse_op *op = &p->g->ops[i];
-		uint64_t planned = wse_op_type(op->kind)->cycles(p->g, op);
+		uint64_t planned = wse_op_cycles(&beside, p->g, op);
 		char name[96], group[96];
 
 		name_op(s, op, name, sizeof(name));

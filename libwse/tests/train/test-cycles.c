@@ -4,7 +4,7 @@
  * the forward pass and the whole. The executor's submits are cut into single commands on their way
  * to the device (the linker sends wse_submit() through here), so that each has an end of its own.
  * --table prints every operation; --wide looks at wide and high tiles, which `make wide` builds,
- * or at those of one shape: --wide 2x48.
+ * or at those of one shape: --wide 2x48. --only TEXT: of the steps those whose name has it.
  */
 #include <errno.h>
 #include <math.h>
@@ -21,6 +21,7 @@
 #include "num/num.h"
 #include "ops/emit.h"
 #include "ops/kinds.h"
+#include "ops/spill.h"
 #include "tap.h"
 #include "train/session.h"
 
@@ -79,6 +80,7 @@ void __wrap_wse_fence_destroy(struct wse_fence *fence);
 int __wrap_wse_submit(struct wse_context *ctx, const struct drm_wse_cmd *cmds, uint32_t n,
 		      struct wse_fence *const *waits, uint32_t nwaits, struct wse_fence **fence)
 {
+	struct drm_wse_cmd cmd;
 	int ret = 0;
 
 	if (!seen.cut)
@@ -88,7 +90,10 @@ int __wrap_wse_submit(struct wse_context *ctx, const struct drm_wse_cmd *cmds, u
 			return -ENOSPC;
 		seen.cmd[seen.n].queue = cmds[i].queue;
 		seen.cmd[seen.n].op = cmds[i].op;
-		ret = __real_wse_submit(ctx, &cmds[i], 1, waits, nwaits, fence);
+		cmd = cmds[i];
+		if (cmd.op == WSE_OP_FENCE && cmd.wait_cmd < i) /* it is in a submit before */
+			cmd = wse_cmd_fence_queue(cmd.queue, cmds[cmd.wait_cmd].queue);
+		ret = __real_wse_submit(ctx, &cmd, 1, waits, nwaits, fence);
 		seen.cmd[seen.n++].fence = ret ? NULL : *fence;
 	}
 	return ret;
@@ -119,6 +124,7 @@ static int ends(void)
 /* ---- a step ---- */
 
 static int verbose;
+static const char *only; /* steps with this in their name; NULL: all */
 
 static void close_to(uint64_t plan, uint64_t count, const char *what, const char *of)
 {
@@ -195,6 +201,7 @@ static void check_kinds(const char *what, const struct wse_graph *g)
 {
 	uint64_t plan[WSE_OP_KINDS] = {0}, count[WSE_OP_KINDS] = {0}, forward[2] = {0}, p, n;
 	uint32_t at = 0, first = 1, end = 0, late, start = wse_cmd_start((struct wse_start){0}).op;
+	struct wse_beside beside = {0};
 
 	for (uint32_t i = 0; i < g->nops; i++) {
 		const struct wse_op *op = &g->ops[i];
@@ -202,12 +209,14 @@ static void check_kinds(const char *what, const struct wse_graph *g)
 
 		if (is_out(g, op))
 			continue;
+		p = wse_op_cycles(&beside, g, op);
+		if (!p) /* on a queue of its own */
+			continue;
 		while (at < seen.n && (seen.cmd[at].queue != WSE_QUEUE_RUN ||
 				       (type->entry && seen.cmd[at].op != start)))
 			at++;
 		if (at == seen.n)
 			break;
-		p = type->cycles(g, op);
 		n = seen.cmd[at].end - seen.cmd[at].begin + WSE_COMMAND_CYCLES;
 		late = first || seen.cmd[at].begin - end > WSE_COMMAND_CYCLES + 50;
 		first = 0;
@@ -249,7 +258,7 @@ static uint64_t first_program(const struct wse_graph *g)
 static void step(const char *what, const char *uri, const char *yaml, const char *const *sets,
 		 uint32_t nsets, form_fn *form)
 {
-	for (int cut = 0; cut < 2; cut++) {
+	for (int cut = only && !strstr(what, only) ? 2 : 0; cut < 2; cut++) {
 		struct wse_exec_cost cost = {0};
 		struct wse_step_result r;
 		struct wse_session s = {0};
@@ -306,6 +315,8 @@ static void twin(const char *what, const char *tile, const char *yaml, const cha
 	uint64_t planned, rtl, func;
 	char uri[64];
 
+	if (only && !strstr(what, only))
+		return;
 	snprintf(uri, sizeof(uri), "sim:func,%s", tile);
 	func = cycles_of(what, uri, yaml, sets, nsets, &planned);
 	snprintf(uri, sizeof(uri), "sim:rtl,%s", tile);
@@ -317,8 +328,24 @@ static void twin(const char *what, const char *tile, const char *yaml, const cha
 		   (unsigned long long)func, 100 * ((double)func / (double)rtl - 1));
 }
 
+/* copies of what is spilled run while the cores work: the step is shorter by most of their time */
+static void beside(const char *what, const char *uri, const char *yaml, const char *const *sets,
+		   uint32_t nsets)
+{
+	uint64_t planned, fewer, more;
+
+	if (only && !strstr(what, only))
+		return;
+	fewer = cycles_of(what, uri, yaml, sets, nsets, &planned);
+	wse_copies_beside = 0;
+	more = cycles_of(what, uri, yaml, sets, nsets, &planned);
+	wse_copies_beside = 1;
+	ok(fewer && fewer < more, "%s: %llu cycles, %llu with the copies between kernels", what,
+	   (unsigned long long)fewer, (unsigned long long)more);
+}
+
 /* narrow and usual widths of a column, few and many tokens of a core */
-static void wide(const char *only)
+static void wide(const char *tile)
 {
 	static const struct {
 		const char *tile;
@@ -345,7 +372,7 @@ static void wide(const char *only)
 	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
 		uint32_t h = of[i].width * of[i].cols, n = 0;
 
-		if (only && strcmp(only, of[i].tile))
+		if (tile && strcmp(tile, of[i].tile))
 			continue;
 		snprintf(set[n++], sizeof(set[0]), "model.hidden_size=%u", h);
 		snprintf(set[n++], sizeof(set[0]), "model.filter_size=%u", h);
@@ -372,6 +399,9 @@ int main(int argc, char **argv)
 	static const char *const group[] = {"model.num_heads=2", "model.nonlinearity=relu"};
 	static const char *const eight[] = {"model.max_position_embeddings=32",
 					    "model.recompute=spill"};
+	static const char *const thin[] = {"model.hidden_size=16", "model.num_hidden_layers=4",
+					   "model.max_position_embeddings=128",
+					   "model.recompute=spill"};
 	static const char *const sparse[] = {"sparsity={sparsity: 0.75, param_filter: '*'}"};
 	static const char *const half[] = {"train_dataloader.batch_size=128",
 					   "train_dataloader.micro_batch_size=128",
@@ -387,6 +417,8 @@ int main(int argc, char **argv)
 
 	for (int i = 1; i < argc; i++) {
 		verbose |= !strcmp(argv[i], "--table");
+		if (!strcmp(argv[i], "--only") && i + 1 < argc)
+			only = argv[++i];
 		if (!strcmp(argv[i], "--wide")) {
 			wide_only = i + 1 < argc ? argv[i + 1] : NULL;
 			is_wide = 1;
@@ -414,6 +446,13 @@ int main(int argc, char **argv)
 	step("hidden 64, 16 tokens", URI, gpt, NULL, 0, NULL);
 	step("hidden 64, 32 tokens", URI, gpt, two, 2, NULL);
 	step("hidden 64, 8 tokens, inputs spilled", URI, gpt, eight, 2, NULL);
+	step("hidden 16, inputs spilled", URI, gpt, thin, 4, NULL);
+	wse_copies_beside = 0;
+	step("hidden 64, 8 tokens, inputs spilled between kernels", URI, gpt, eight, 2, NULL);
+	wse_copies_beside = 1;
+	beside("hidden 16, inputs spilled", URI, gpt, thin, 4);
+	beside("two buses, hidden 16, inputs spilled", "sim:rtl,rows=2,cols=4,group=2", gpt, thin,
+	       4);
 	step("hidden 64, heads over two columns, relu", URI, gpt, group, 2, NULL);
 	step("LLaMA's form, 16 tokens", URI, gpt, NULL, 0, llama);
 	step("LLaMA's form, 32 tokens", URI, gpt, two, 2, llama);

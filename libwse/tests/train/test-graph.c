@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/gpt.h"
 #include "model/mlp.h"
 #include "base/error.h"
 #include "ops/ops.h"
+#include "ops/spill.h"
 #include "tap.h"
 
 /* operations of an MLP of two layers, by number */
@@ -299,8 +301,126 @@ static void bad_graphs(void)
 	wse_graph_fini(&g);
 }
 
+/* ---- copies beside kernels: nothing meets them before its time ---- */
+
+/* the n-th operation of a kind */
+static struct wse_op *nth(struct wse_graph *g, uint32_t kind, uint32_t n)
+{
+	uint32_t i = 0;
+
+	while (i < g->nops && (g->ops[i].kind != kind || n--))
+		i++;
+	return &g->ops[i < g->nops ? i : 0];
+}
+
+/* the first wait behind the first operation of a kind */
+static struct wse_op *wait_behind(struct wse_graph *g, uint32_t kind)
+{
+	struct wse_op *op = nth(g, kind, 0);
+
+	while (op->kind != WSE_OP_WAIT && op < g->ops + g->nops - 1)
+		op++;
+	return op;
+}
+
+static void no_wait_out(struct wse_graph *g)
+{
+	drop(g, (uint32_t)(wait_behind(g, WSE_OP_SPILL) - g->ops), 1);
+}
+
+static void no_wait_in(struct wse_graph *g)
+{
+	drop(g, (uint32_t)(wait_behind(g, WSE_OP_FILL) - g->ops), 1);
+}
+
+static void reads_early(struct wse_graph *g)
+{
+	struct wse_op *op = wait_behind(g, WSE_OP_FILL), was = *op;
+
+	for (; op[1].in[0] != was.in[0]; op++)
+		op[0] = op[1];
+	op[0] = op[1];
+	op[1] = was;
+}
+
+static void writes_early(struct wse_graph *g)
+{
+	struct wse_op *op = nth(g, WSE_OP_SPILL, 0);
+	uint32_t value = op->in[0], in = 0, out = 0;
+
+	while (op->kind != WSE_OP_LINEAR)
+		op++;
+	while (in < WSE_OP_INS - 1 && op->in[in] != WSE_NO_VALUE)
+		in++;
+	while (out < WSE_OP_OUTS - 1 && op->out[out] != WSE_NO_VALUE)
+		out++;
+	op->in[in] = op->out[out] = value; /* in place */
+}
+
+static void some_rows(struct wse_graph *g)
+{
+	nth(g, WSE_OP_FILL, 1)->arg[2]--;
+}
+
+static void other_rows(struct wse_graph *g)
+{
+	nth(g, WSE_OP_FILL, 1)->arg[1]++;
+}
+
+static void waits_for_nothing(struct wse_graph *g)
+{
+	wse_op_wait(g, nth(g, WSE_OP_NORM, 0)->out[0]);
+}
+
+static void copies_beside(void)
+{
+	static const struct {
+		void (*harm)(struct wse_graph *g);
+		const char *want;
+	} bad[] = {
+		{no_wait_out, "(spill): no operation waits for value"},
+		{no_wait_in, ", which comes back, before an operation waits"},
+		{reads_early, "(norm) uses value"},
+		{writes_early, ", which leaves, before an operation waits"},
+		{some_rows, "1 of 2 rows of value"},
+		{other_rows, "come back, of 2, where 0 are back"},
+		{waits_for_nothing, "neither leaves nor comes back"},
+	};
+	const struct wse_gpt shape = {.vocab = 256,
+				      .positions = 32,
+				      .seq = 32,
+				      .hidden = 16,
+				      .layers = 3,
+				      .heads = 2,
+				      .filter = 64,
+				      .act = WSE_RELU,
+				      .tied = 1,
+				      .eps = 1e-5f,
+				      .learned = 1};
+	struct wse_model m;
+	struct wse_graph g;
+	int ret = wse_gpt_init(&m, &shape);
+
+	for (size_t i = 0; i <= sizeof(bad) / sizeof(bad[0]) && !ret; i++) {
+		ret = m.family->graph(&m, &small, 16, wse_gpt_mode[4], &g);
+		if (!i)
+			ok(!ret && g.nspills == 3, "a graph that spills %u values", g.nspills);
+		unfinish(&g);
+		if (i)
+			bad[i - 1].harm(&g);
+		ret = wse_ops_finish(&g);
+		if (i)
+			ok(ret == -EINVAL && strstr(wse_error(), bad[i - 1].want), "%s",
+			   wse_error());
+		ret = i ? 0 : ret;
+		wse_graph_fini(&g);
+	}
+	ok(!ret, "graphs are made");
+}
+
 int main(void)
 {
 	bad_graphs();
+	copies_beside();
 	return tap_end();
 }

@@ -147,7 +147,7 @@ static void same_bits(const char *what, const char *model)
 		   got == want ? "the same" : "other", got ? "" : ": ", got ? "" : wse_error());
 	}
 	ok(first[SECOND].again > first[BLOCK].again && first[SECOND].bytes < first[BLOCK].bytes &&
-		   first[SPILLED].bytes <= first[THIRD].bytes &&
+		   first[SPILLED].bytes < first[BLOCK].bytes &&
 		   first[THIRD].bytes < first[BLOCK].bytes &&
 		   first[SPILLED].again == first[BLOCK].again,
 	   "%s: %u, %u, %u and %u bytes of a core; %u, %u, %u and %u layers backward", what,
@@ -195,7 +195,7 @@ static int plan(const struct wse_gpt *shape, const struct wse_tile *tile, uint32
 
 	m.mode = mode;
 	*p = (struct wse_plan){0};
-	ret = ret ? ret : wse_plan_make(&m, tile, 8, micro, p);
+	ret = ret ? ret : wse_plan_make(&m, tile, micro > 8 ? micro : 8, micro, p);
 	said = 0;
 	if (!ret)
 		wse_plan_print(p, &m, "a tile", &log);
@@ -264,7 +264,7 @@ static struct wse_gpt gpt_of(uint32_t layers, uint32_t hidden, uint32_t heads, u
 int main(void)
 {
 	const struct wse_gpt tall = gpt_of(64, 256, 16, 128), flat = gpt_of(96, 64, 4, 64);
-	const struct wse_gpt deep = gpt_of(48, 64, 4, 64);
+	const struct wse_gpt deep = gpt_of(48, 64, 4, 64), deeper = gpt_of(128, 64, 4, 64);
 	int fd = mkstemp(text);
 	FILE *f = fdopen(fd, "w");
 
@@ -278,7 +278,8 @@ int main(void)
 	same_bits("gpt2", "{name: gpt2, num_hidden_layers: 5, " SIZES "}");
 	same_bits("gptj", "{name: gptj, num_hidden_layers: 5, rotary_dim: 8, " SIZES "}");
 	on_rtl("{name: gpt2, num_hidden_layers: 5, " SIZES "}");
-	chosen("64 layers on 64 x 16 cores", &tall, 64, 16, 8, 0);
+	chosen("64 layers on 64 x 16 cores", &tall, 64, 16, 8, 1);
+	chosen("128 layers on 256 x 16 cores", &deeper, 256, 16, 128, 0);
 	chosen("96 layers on 4 x 4 cores", &flat, 4, 4, 1, 1);
 	more_tokens(&deep, 4, 4);
 	unlink(text);
