@@ -220,20 +220,20 @@ LDFLAGS_libwse/tests/train/test-ckpt-memory \
 	:= -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=free
 LDFLAGS_asan/libwse/tests/train/test-ckpt-memory := $(LDFLAGS_libwse/tests/train/test-ckpt-memory)
 # one has disks that are full or fail
-LDFLAGS_libwse/tests/train/test-store \
-	:= -Wl,--wrap=io_uring_queue_init,--wrap=fallocate,--wrap=fcntl,--wrap=pwrite
+BAD_DISK := -Wl,--wrap=io_uring_queue_init,--wrap=fallocate,--wrap=fcntl,--wrap=pwrite
+LDFLAGS_libwse/tests/train/test-store := $(BAD_DISK),--wrap=statfs
 LDFLAGS_asan/libwse/tests/train/test-store := $(LDFLAGS_libwse/tests/train/test-store)
 # one writes HDF5 files
 CFLAGS_libwse/tests/train/test-hdf5.c := $(HDF5_CFLAGS)
 LDFLAGS_libwse/tests/train/test-hdf5 := $(HDF5_LIBS)
 LDFLAGS_asan/libwse/tests/train/test-hdf5 := $(HDF5_LIBS)
 $(B)/libwse/tests/train/test-hdf5 $(B)/asan/libwse/tests/train/test-hdf5: | $(HDF5_PLUGIN)
-LDFLAGS_libwse/tests/train/test-image-file := $(LDFLAGS_libwse/tests/train/test-store)
-LDFLAGS_libwse/tests/train/test-rank-faults := $(LDFLAGS_libwse/tests/train/test-store)
-LDFLAGS_asan/libwse/tests/train/test-rank-faults := $(LDFLAGS_libwse/tests/train/test-store)
-LDFLAGS_asan/libwse/tests/train/test-image-file := $(LDFLAGS_libwse/tests/train/test-store)
-LDFLAGS_libwse/tests/train/test-grad-file := $(LDFLAGS_libwse/tests/train/test-store)
-LDFLAGS_asan/libwse/tests/train/test-grad-file := $(LDFLAGS_libwse/tests/train/test-store)
+LDFLAGS_libwse/tests/train/test-image-file := $(BAD_DISK)
+LDFLAGS_libwse/tests/train/test-rank-faults := $(BAD_DISK)
+LDFLAGS_asan/libwse/tests/train/test-rank-faults := $(BAD_DISK)
+LDFLAGS_asan/libwse/tests/train/test-image-file := $(BAD_DISK)
+LDFLAGS_libwse/tests/train/test-grad-file := $(BAD_DISK)
+LDFLAGS_asan/libwse/tests/train/test-grad-file := $(BAD_DISK)
 # one asks the twin behind a session
 LDFLAGS_libwse/tests/train/test-tall := -Wl,--wrap=wse_device_open
 LDFLAGS_asan/libwse/tests/train/test-tall := $(LDFLAGS_libwse/tests/train/test-tall)

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/magic.h>
+#include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -221,6 +223,29 @@ static int make_file(const char *dir, const char *what, uint64_t bytes, int *fd)
 	return 0;
 }
 
+const char *wse_disk_note(const char *dir)
+{
+	struct statfs f;
+
+	if (statfs(dir, &f))
+		return NULL;
+	switch ((unsigned long)f.f_type & 0xffffffff) {
+	case TMPFS_MAGIC:
+	case RAMFS_MAGIC:
+		return "are in memory, beside what memory_limit counts: choose a model_dir on a "
+		       "disk";
+	case NFS_SUPER_MAGIC:
+	case SMB_SUPER_MAGIC:
+	case SMB2_SUPER_MAGIC:
+	case CIFS_SUPER_MAGIC:
+	case CEPH_SUPER_MAGIC:
+		return "go over the network in each step: a model_dir on a disk of this host is "
+		       "faster";
+	default:
+		return NULL;
+	}
+}
+
 int wse_disk_open(const char *dir, const char *what, uint64_t bytes, struct wse_disk **disk)
 {
 	struct wse_disk *d = calloc(1, sizeof(*d));
@@ -228,6 +253,7 @@ int wse_disk_open(const char *dir, const char *what, uint64_t bytes, struct wse_
 
 	if (!d)
 		return wse_fail(-ENOMEM, "no memory");
+	d->fd = -1;
 	d->last = &d->first;
 	ret = make_file(dir, what, bytes, &d->fd);
 	if (ret)

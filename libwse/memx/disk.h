@@ -33,6 +33,8 @@ enum { WSE_DISK_IO_URING, WSE_DISK_THREAD };
  * says how much
  */
 int wse_disk_open(const char *dir, const char *what, uint64_t bytes, struct wse_disk **disk);
+/* "files in DIR ...": where they are on no disk of this host, or NULL */
+const char *wse_disk_note(const char *dir);
 void wse_disk_close(struct wse_disk *d); /* waits for what was begun */
 
 /* which way it goes; direct: past the page cache, or NULL */

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
+#include "memx/disk.h"
 #include "input/hf_config.h"
 #include "input/bpe.h"
 #include "input/hdf5.h"
@@ -98,18 +99,23 @@ static int open_tokenizer(struct wse_session *s, struct wse_data_cfg *dc)
 static int use_files(struct wse_session *s, const struct wse_memory *m, enum wse_memory_files files,
 		     struct wse_memx_cfg *mc)
 {
+	const char *note;
+
 	mc->dir = s->cfg.model_dir[0] ? s->cfg.model_dir : ".";
 	mc->grad_places = files >= WSE_FILES_GRADS ? m->places : 0;
 	if (files >= WSE_FILES_IMAGES) /* more units stay where the limit allows it */
 		mc->image_room = m->image_room + s->cfg.memory_limit - wse_memory_sum(m, files);
 	if (mkdir(mc->dir, 0777) && errno != EEXIST)
 		return wse_fail(-errno, "model_dir %.200s: %s", mc->dir, strerror(errno));
+	note = wse_disk_note(mc->dir);
 	wse_logf(&s->log, WSE_LOG_INFO, "| Memory: %llu MB in all; weights%s %llu MB in %.200s",
 		 (unsigned long long)(wse_memory_sum(m, files) / 1000000),
 		 mc->image_room	   ? ", moments, gradients and images in files of"
 		 : mc->grad_places ? ", moments and gradients in files of"
 				   : " and moments in a file of",
 		 (unsigned long long)(wse_memory_disk(m, files) / 1000000), mc->dir);
+	if (note)
+		wse_logf(&s->log, WSE_LOG_WARN, "files in %.200s %s", mc->dir, note);
 	return 0;
 }
 

@@ -18,6 +18,7 @@
 #include "memx/disk.h"
 
 static int no_ring, full, full_now, failing;
+static int no_fallocate; /* NFS before 4.2 */
 /* O_DIRECT: a file system says no at once, or takes the flag and refuses what is written so */
 static int not_direct, not_direct_late;
 static int full_fd = -1; /* this one alone is */
@@ -43,9 +44,9 @@ int __wrap_io_uring_queue_init(unsigned int entries, struct io_uring *ring, unsi
 int __wrap_fallocate(int fd, int mode, off_t off, off_t len)
 {
 	made[maker % 4][nmade++ % 4] = fd;
-	if (!full)
+	if (!full && !no_fallocate)
 		return __real_fallocate(fd, mode, off, len);
-	errno = ENOSPC;
+	errno = full ? ENOSPC : EOPNOTSUPP;
 	return -1;
 }
 

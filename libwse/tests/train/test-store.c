@@ -2,9 +2,17 @@
 /* The store in a file beside the one in memory, and disks that are full, faulty, cut or shared. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/magic.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bad_disk.h"
@@ -417,6 +425,98 @@ static void limits(void)
 	   "a file would not help: %s", wse_error());
 }
 
+/* ---- systems that refuse io_uring, file systems that are no disk ---- */
+
+/* as a container's filter does: the system call itself, of this process, is answered by err */
+static int forbid_io_uring(unsigned int err)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_io_uring_setup, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | err),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog);
+}
+
+/* in a process of its own, since a filter stays */
+static void forbidden(const char *dir, unsigned int err)
+{
+	int status = -1;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		struct wse_store *s = NULL;
+		int ret, way = -1;
+		struct list t;
+
+		if (forbid_io_uring(err))
+			_exit(77);
+		make_list(&t, UNITS, OUTS, 3);
+		ret = wse_store_file(&t.l, 3, dir, &s);
+		for (uint64_t round = 1; round < 4 && !ret; round++)
+			ret = pass(s, &t.l, round, 1);
+		if (s) {
+			way = wse_store_file_way(s, NULL);
+			s->ops->close(s);
+		}
+		free_list(&t);
+		_exit(ret || way != WSE_DISK_THREAD);
+	}
+	if (waitpid(pid, &status, 0) != pid)
+		status = -1;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		tap_skip("seccomp: the system takes no filters", "io_uring forbidden");
+	else
+		ok(!status, "io_uring_setup() forbidden by the system (%s): a thread, same data",
+		   strerror((int)err));
+}
+
+static unsigned long fs_type; /* of every folder; 0: what it is */
+int __real_statfs(const char *path, struct statfs *f);
+int __wrap_statfs(const char *path, struct statfs *f);
+
+int __wrap_statfs(const char *path, struct statfs *f)
+{
+	int ret = __real_statfs(path, f);
+
+	if (fs_type && !ret)
+		f->f_type = (__fsword_t)fs_type;
+	return ret;
+}
+
+static void file_systems(const char *dir)
+{
+	static const unsigned long net[] = {NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, SMB2_SUPER_MAGIC,
+					    CIFS_SUPER_MAGIC, CEPH_SUPER_MAGIC};
+	const char *note;
+	int bad = 0;
+
+	no_fallocate = 1;
+	passes(dir, -1, -1, "room cannot be asked for: NFS before 4.2");
+	no_fallocate = 0;
+	for (size_t i = 0; i < sizeof(net) / sizeof(net[0]); i++) {
+		fs_type = net[i];
+		note = wse_disk_note(dir);
+		bad |= !note || !strstr(note, "over the network");
+	}
+	ok(!bad, "files that go over the network are told of");
+	fs_type = EXT4_SUPER_MAGIC;
+	note = wse_disk_note(dir);
+	ok(!note && !wse_disk_note("/nowhere/at/all"), "files on a disk are not");
+	fs_type = TMPFS_MAGIC;
+	note = wse_disk_note(dir);
+	fs_type = 0;
+	ok(note && strstr(note, "choose a model_dir on a disk"), "files on tmpfs %s", note);
+	note = access("/dev/shm", W_OK) ? "are in memory" : wse_disk_note("/dev/shm");
+	ok(note && strstr(note, "are in memory"), "and so it is of /dev/shm");
+}
+
 int main(void)
 {
 	char dir[] = "/tmp/wse-store-XXXXXX";
@@ -427,6 +527,9 @@ int main(void)
 	no_ring = 1;
 	passes(dir, WSE_DISK_THREAD, -1, "io_uring refused");
 	no_ring = 0;
+	forbidden(dir, EPERM);
+	forbidden(dir, ENOSYS);
+	file_systems(dir);
 	not_direct = 1;
 	passes(dir, WSE_DISK_THREAD, 0, "O_DIRECT refused");
 	not_direct = 0;
