@@ -287,6 +287,11 @@ LONG += --beside libwse/examples/labs/test-labs
 test-kills: $(B)/wse-train $(MPI_PLUGIN) ## ranks killed at 20 random moments; minutes, no part of \
 	`make test`
 	libwse/tests/train/test-kills
+.PHONY: test-rank-table
+test-rank-table: $(B)/wse-train $(MPI_PLUGIN) $(B)/libwse/tests/train/test-ranks ## ranks x devices \
+	x micro-batches, all of it: one hash; minutes, no part of `make test`
+	$(B)/libwse/tests/train/test-ranks --table
+	libwse/tests/train/test-rank-table
 SUITES += $(addprefix libwse/tests/device/,test-symbols test-guest) \
 	$(B)/libwse/tests/device/test-linear-so \
 	$(addprefix libwse/tests/train/,test-cli test-profile test-waves test-top test-tokens \

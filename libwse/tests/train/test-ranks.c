@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* Whole runs over several ranks, threads of this process: the checkpoint of one process. */
+/*
+ * Whole runs over several ranks, threads of this process: the checkpoint of one process.
+ *
+ *	test-ranks --table	all of 1 to 4 ranks, 1 to 3 devices, 1 to 30 micro-batches, a
+ *				rank of the RTL among twins, every number of ranks after every
+ *				other: minutes, `make test-rank-table`
+ */
 #include <errno.h>
 #include <sys/stat.h>
 
@@ -28,14 +34,33 @@ struct job {
 	const char *sets[12];
 	uint32_t nsets;
 	int resume;
-	int odd_rank; /* this one has `odd` in place of the last set */
+	int odd_rank; /* this one has `odd` in place of the last set, and devices of its own */
 	const char *odd;
+	const char *const *odd_uris;
+	int old_rank; /* this one says that it is of another release; 0: none */
 	struct wse_run_result res[RANKS_MAX];
 	struct watch w[RANKS_MAX];
 };
 
+static const struct wse_link_ops *of_pair;
+
+/* the facts of a rank as the release before would send them */
+static int old_facts(struct wse_link *l, uint32_t to, uint32_t tag, const void *buf, size_t bytes,
+		     void **req)
+{
+	static const char key[] = "release\n";
+	static char facts[1 << 16]; /* stays until it was sent */
+
+	if (bytes > sizeof(facts) || bytes < sizeof(key) || memcmp(buf, key, sizeof(key) - 1))
+		return of_pair->send(l, to, tag, buf, bytes, req);
+	memcpy(facts, buf, bytes);
+	facts[sizeof(key) - 1] = 'x'; /* first of the number */
+	return of_pair->send(l, to, tag, facts, bytes, req);
+}
+
 static void *one_rank(void *arg)
 {
+	static struct wse_link_ops old;
 	struct rank *me = arg;
 	struct job *j = me->arg;
 	const char *sets[12];
@@ -43,9 +68,15 @@ static void *one_rank(void *arg)
 	memcpy(sets, j->sets, sizeof(sets));
 	if (j->odd && (int)me->rank == j->odd_rank)
 		sets[j->nsets - 1] = j->odd;
+	if (j->old_rank && (int)me->rank == j->old_rank) {
+		of_pair = me->link->ops;
+		old = *of_pair;
+		old.send = old_facts;
+		me->link->ops = &old;
+	}
 	j->w[me->rank].link = me->link;
-	me->ret = go(j->name, j->uris, j->devices, sets, j->nsets, j->resume, &j->w[me->rank],
-		     &j->res[me->rank]);
+	me->ret = go(j->name, j->odd_uris && (int)me->rank == j->odd_rank ? j->odd_uris : j->uris,
+		     j->devices, sets, j->nsets, j->resume, &j->w[me->rank], &j->res[me->rank]);
 	snprintf(me->why, sizeof(me->why), "%s", wse_error());
 	return NULL;
 }
@@ -67,8 +98,18 @@ static int on(uint32_t ranks, struct job *j, struct rank *r, char hash[65])
 	return bad;
 }
 
+static void remove_run(const char *name)
+{
+	char cmd[200];
+
+	snprintf(cmd, sizeof(cmd), "rm -rf %s/%s", dir, name);
+	if (system(cmd))
+		printf("# %s\n", cmd);
+}
+
+/* number of runs on 1 to 4 ranks of 1 to `most` devices, every step-th; -1: not the same */
 static int same_runs(const char *what, const char *const *uris, struct job base, uint32_t most,
-		     uint32_t samples, const uint32_t *leaves, uint32_t n)
+		     uint32_t step, uint32_t samples, const uint32_t *leaves, uint32_t n)
 {
 	char one[65], hash[65], batch[64], name[64];
 	struct rank r[RANKS_MAX];
@@ -81,7 +122,7 @@ static int same_runs(const char *what, const char *const *uris, struct job base,
 			 samples * leaves[i]);
 		base.sets[base.nsets] = batch;
 		for (uint32_t ranks = 1; ranks <= RANKS_MAX; ranks++) {
-			for (uint32_t d = 1; d <= most; d += 2) {
+			for (uint32_t d = 1; d <= most; d += step) {
 				struct job j = base;
 
 				snprintf(name, sizeof(name), "%s-%u-%u-%u", what, leaves[i], ranks,
@@ -91,7 +132,8 @@ static int same_runs(const char *what, const char *const *uris, struct job base,
 				j.devices = d;
 				j.nsets++;
 				bad |= on(ranks, &j, r, hash);
-				if (!runs++ || (ranks == 1 && d == 1)) {
+				runs++;
+				if (ranks == 1 && d == 1) {
 					memcpy(one, hash, 65);
 					held_out = j.res[0].held_out;
 				}
@@ -99,6 +141,7 @@ static int same_runs(const char *what, const char *const *uris, struct job base,
 				    held_out != j.res[0].held_out)
 					bad |= printf("# %s: %s, not %s; %a, not %a\n", name, hash,
 						      one, j.res[0].held_out, held_out);
+				remove_run(name);
 			}
 		}
 	}
@@ -110,17 +153,17 @@ static void same(void)
 	static const uint32_t all[] = {1, 2, 5, 7, 12, 30}, few[] = {1, 6};
 	struct job mlp = {.sets = {"loop.max_steps=2"}, .nsets = 1};
 	struct job gpt = {.sets = {"loop.max_steps=2", gpt_model, gpt_data}, .nsets = 3};
-	int n = same_runs("mlp", four, mlp, 3, 16, all, sizeof(all) / sizeof(all[0]));
+	int n = same_runs("mlp", four, mlp, 3, 2, 16, all, sizeof(all) / sizeof(all[0]));
 
 	ok(n > 0,
 	   "an MLP, 1 to 30 micro-batches, 1 to 4 ranks of 1 and 3 devices: one hash, one held-out "
 	   "loss (%d runs)",
 	   n);
-	n = same_runs("gpt", four, gpt, 3, 2, few, sizeof(few) / sizeof(few[0]));
+	n = same_runs("gpt", four, gpt, 3, 2, 2, few, sizeof(few) / sizeof(few[0]));
 	ok(n > 0, "a GPT: one hash (%d runs)", n);
 	gpt.sets[1] = apart;
 	gpt.sets[gpt.nsets++] = "train_dataloader.max_sequence_length=16";
-	n = same_runs("apart", four, gpt, 3, 2, few, sizeof(few) / sizeof(few[0]));
+	n = same_runs("apart", four, gpt, 3, 2, 2, few, sizeof(few) / sizeof(few[0]));
 	ok(n > 0, "a GPT with tables of 1.3 M that ranks share: one hash (%d runs)", n);
 }
 
@@ -281,17 +324,156 @@ static void others(void)
 	}
 }
 
-int main(void)
+/* ranks with devices of other tiles, without any, of another release */
+static void other_machines(void)
+{
+	static const char *const tile[] = {"oracle:rows=2,cols=8"}, *const none[] = {"accel:1023"};
+	static const struct {
+		const char *what;
+		const char *const *uris;
+		int old_rank;
+		const char *says;
+	} odd[] = {
+		{"another tile", tile, 0, "rank 1 (thread 1) has tile"},
+		{"no device", none, 0, "rank 1 (thread 1) ended the run: "},
+		{"another release", NULL, 1, "rank 1 (thread 1) has release x"},
+	};
+	struct rank r[RANKS_MAX];
+
+	for (uint32_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+		struct job j = {.name = "machines",
+				.uris = four,
+				.devices = 1,
+				.nsets = 1,
+				.odd_rank = 1,
+				.odd_uris = odd[i].uris,
+				.old_rank = odd[i].old_rank};
+
+		j.sets[0] = "loop.max_steps=2";
+		on_ranks(3, one_rank, &j, r);
+		ok(r[0].ret && r[1].ret && r[2].ret && strstr(r[0].why, odd[i].says) &&
+			   strstr(r[2].why, odd[i].says),
+		   "%s: %s", odd[i].what, r[2].why);
+		if (!strstr(r[2].why, odd[i].says))
+			printf("# 0: %s\n# 1: %s\n", r[0].why, r[1].why);
+	}
+}
+
+/* all of what same() takes samples of */
+static void whole_table(void)
+{
+	static const uint32_t few[] = {1, 2, 3, 4, 7, 11, 30};
+	struct job mlp = {.sets = {"loop.max_steps=2"}, .nsets = 1};
+	struct job gpt = {.sets = {"loop.max_steps=2", gpt_model, gpt_data}, .nsets = 3};
+	uint32_t all[30];
+	int n;
+
+	for (uint32_t i = 0; i < 30; i++)
+		all[i] = i + 1;
+	for (uint32_t i = 0; i < 30; i += 5) {
+		n = same_runs("mlp", four, mlp, 3, 1, 16, all + i, 5);
+		ok(n == 5 * 4 * 3,
+		   "an MLP, %u to %u micro-batches, 1 to 4 ranks of 1 to 3 devices: one hash (%d "
+		   "runs)",
+		   i + 1, i + 5, n);
+	}
+	n = same_runs("gpt", four, gpt, 3, 1, 2, few, sizeof(few) / sizeof(few[0]));
+	ok(n == 7 * 4 * 3, "a GPT, 1 to 30 micro-batches: one hash (%d runs)", n);
+	gpt.sets[1] = apart;
+	gpt.sets[gpt.nsets++] = "train_dataloader.max_sequence_length=16";
+	n = same_runs("apart", four, gpt, 3, 1, 2, few, 5);
+	ok(n == 5 * 4 * 3, "a GPT with tables of 1.3 M that ranks share: one hash (%d runs)", n);
+}
+
+/* a checkpoint of each number of ranks goes on on each other, with other numbers of devices */
+static void each_after_each(void)
+{
+	struct job one = {.name = "straight", .uris = four, .devices = 1, .nsets = 1};
+	char whole[65], hash[65], name[32];
+	struct rank r[RANKS_MAX];
+
+	one.sets[0] = "loop.max_steps=4";
+	if (on(1, &one, r, whole)) {
+		ok(0, "a run of four steps");
+		return;
+	}
+	for (uint32_t a = 1; a <= RANKS_MAX; a++) {
+		int bad = 0;
+
+		for (uint32_t b = 1; b <= RANKS_MAX; b++) {
+			struct job j = {.name = name, .uris = four, .nsets = 1};
+
+			snprintf(name, sizeof(name), "after-%u-%u", a, b);
+			j.sets[0] = "loop.max_steps=2";
+			j.devices = 1 + (a + b) % 3;
+			bad |= on(a, &j, r, hash) || !strcmp(whole, hash);
+			memset(j.w, 0, sizeof(j.w));
+			j.sets[0] = "loop.max_steps=4";
+			j.devices = 1 + a * b % 3;
+			j.resume = 1;
+			bad |= on(b, &j, r, hash) || j.res[0].steps != 4 || strcmp(whole, hash);
+			remove_run(name);
+		}
+		ok(!bad, "checkpoints of %u ranks go on on 1 to 4: the hash of one run", a);
+	}
+}
+
+/* each rank in turn is the RTL, its neighbours are twins */
+static void among_twins(void)
+{
+	static const char *const twins[] = {"sim:func,rows=2,cols=2", "sim:func,rows=2,cols=2"},
+				 *const rtl[] = {"sim:rtl,rows=2,cols=2", "sim:func,rows=2,cols=2"};
+	static const char *const batches[] = {"train_dataloader.batch_size=32",
+					      "train_dataloader.batch_size=112"};
+
+	for (uint32_t k = 0; k < 2; k++) {
+		struct job one = {.name = "twin", .uris = twins, .devices = 1, .nsets = 2};
+		char whole[65], hash[65];
+		struct rank r[RANKS_MAX];
+		int bad;
+
+		one.sets[0] = "loop.max_steps=2";
+		one.sets[1] = batches[k];
+		bad = on(1, &one, r, whole);
+		for (uint32_t ranks = 1; ranks <= 3; ranks++) {
+			for (uint32_t i = 0; i < ranks; i++) {
+				struct job j = one;
+
+				memset(j.w, 0, sizeof(j.w));
+				j.name = "mixed";
+				j.devices = 1 + (ranks + i) % 2;
+				j.odd_rank = (int)i;
+				j.odd_uris = rtl;
+				bad |= on(ranks, &j, r, hash) || strcmp(whole, hash);
+				remove_run("mixed");
+			}
+		}
+		ok(!bad, "1 to 3 ranks, each in turn of the RTL, %s: the hash of one twin",
+		   batches[k]);
+		remove_run("twin");
+	}
+}
+
+int main(int argc, char **argv)
 {
 	int none = make_text();
+
 	if (none)
 		return none < 0;
+	if (argc > 1 && !strcmp(argv[1], "--table")) {
+		whole_table();
+		each_after_each();
+		among_twins();
+		ok(!dir_remove(), "cleaned up");
+		return tap_end();
+	}
 	same();
 	norms();
 	resumed();
 	worse();
 	reads();
 	others();
+	other_machines();
 	ok(!dir_remove(), "cleaned up");
 	return tap_end();
 }
