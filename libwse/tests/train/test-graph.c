@@ -372,6 +372,42 @@ static void waits_for_nothing(struct wse_graph *g)
 	wse_op_wait(g, nth(g, WSE_OP_NORM, 0)->out[0]);
 }
 
+/* copies that the next operation waits for */
+static uint32_t at_once(const struct wse_graph *g)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i + 1 < g->nops; i++)
+		n += (g->ops[i].kind == WSE_OP_SPILL || g->ops[i].kind == WSE_OP_FILL) &&
+		     g->ops[i + 1].kind == WSE_OP_WAIT;
+	return n;
+}
+
+/* a core without room for a second input, of whatever program: each copy is waited for at once */
+static void no_second_input(struct wse_gpt shape)
+{
+	struct wse_tile tile = small;
+	uint32_t beside = UINT32_MAX, total, waits = 0;
+	struct wse_model m;
+	struct wse_graph g;
+	int ret;
+
+	shape.vocab = 32; /* logits are not what decides */
+	wse_gpt_init(&m, &shape);
+	do {
+		ret = m.family->graph(&m, &tile, 16, wse_gpt_mode[4], &g);
+		waits = at_once(&g);
+		total = g.total;
+		if (waits == 1) /* that of the last block */
+			beside = total;
+		tile.sram = total - 16;
+		wse_graph_fini(&g);
+	} while (!ret && waits == 1);
+	ok(!ret && waits == 6 && beside != UINT32_MAX && total < beside,
+	   "copies beside kernels take %u bytes of a core, those that are waited for %u%s%s",
+	   beside, total, ret ? ": " : "", ret ? wse_error() : "");
+}
+
 static void copies_beside(void)
 {
 	static const struct {
@@ -416,6 +452,7 @@ static void copies_beside(void)
 		wse_graph_fini(&g);
 	}
 	ok(!ret, "graphs are made");
+	no_second_input(shape);
 }
 
 int main(void)
