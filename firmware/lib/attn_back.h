@@ -54,6 +54,7 @@ static inline void routes_kgrad(void)
 	wse_route(WSE_COLOR_INDEX, ROUTE_OWN);
 #ifdef KERNELS_BACK_HALVES
 	A.kgrad = WSE_COLOR_KGRAD;
+	A.pair = A.last == 1 && A.t > 16;
 #endif
 	if (A.row)
 		wse_route(WSE_COLOR_KGRAD + (r & 1), WSE_RX(R) | WSE_TX(N));
@@ -119,44 +120,6 @@ static inline void attn_back_row(uint32_t g, uint32_t o, uint32_t recip, uint32_
 	vv(VMOV, T_ROW, T_ACC, 0);
 }
 
-/*
- * ds = bf16((dP - dot) * p) for row r's keys that are taken; ds, p bf16 [keys][t]; where p has a
- * sign it is dropped, and dP is 0
- */
-static inline void attn_ds(uint32_t v, uint32_t g, uint32_t r, uint32_t p, uint32_t ds,
-			   uint32_t dot)
-{
-	uint32_t own = r == A.row, row16 = A.row16, last = A.last, i;
-	const struct attn_chunks c = attn_chunks(v, g, A.keys, A.up, own);
-
-	attn_again32(V1, dot, c.keys);
-	attn_rows_acc(V0, 0, c.keys);
-	attn_rows16(D_A, p, c.keys);
-	attn_rows16(D_B, ds, c.keys);
-	for (i = 0; i < c.of; i += c.keys) {
-		attn_chunk(&c);
-		WSE_DSR_HALF(D_A, 0, p, row16);
-		WSE_DSR_HALF(D_B, 0, ds, row16);
-		if (last)
-			attn_gather(c.n, 0, 0);
-#ifdef KERNELS_DROP
-		if (A.drop)
-			vv(VGATE, V0, D_A, V0);
-#endif
-		vv(VSUB, V0, V0, V1);
-		attn_ahead(&c, i, own);
-#ifdef KERNELS_DROP
-		vs(VAND, D_B, D_A, 0x7fffffff);
-		vv(VMUL, D_B, V0, D_B);
-#else
-		vv(VMUL, V0, V0, D_A);
-		vv(VMOV, D_B, V0, 0);
-#endif
-		p += 2 * c.n;
-		ds += 2 * c.n;
-	}
-}
-
 #ifdef KERNELS_FULL
 /*
  * Behind a head of those that share keys and values: adds its gradients of these, bf16 [2][d][t] at
@@ -193,9 +156,87 @@ struct attn_back {
 };
 
 #ifdef KERNELS_BACK_HALVES
-static void attn_message(uint32_t k, uint32_t v);
+static void attn_message(const struct attn_back *h, uint32_t last, uint32_t rest);
 static void attn_answer(uint32_t i);
 #endif
+
+/*
+ * ds = bf16((dP - dot) * p) for row r's keys that are taken, whose P was made with the chunks c;
+ * ds, p bf16 [keys][t]; where p has a sign it is dropped, and dP is 0
+ */
+static inline void attn_ds(const struct attn_back *h, struct attn_chunks *c, uint32_t r,
+			   uint32_t ds)
+{
+	const uint32_t own = r == A.row, row16 = A.row16, last = A.last, pair = ATTN_PAIR;
+	uint32_t p = h->p, sum = ds, i = 0, step = c->keys, bytes = 2 * c->n, first = 1;
+
+	/* what else attn_chunks() does is so already */
+	c->src = h->v + 2 * ATTN_FROM;
+	WSE_DSR_HALF(T_X, 0, h->g, row16);
+	if (own)
+		attn_send(c->src, 0, step);
+	if (pair) {
+		attn_pair(c, own, sum);
+		attn_pair_swap(p);
+		attn_rows32(D_C, sum, step);
+		if (A.place) {
+			i = step;
+			p += bytes;
+			ds += bytes;
+		}
+		step += step;
+		bytes += bytes;
+	}
+	do {
+		if (__builtin_expect(!pair, 1))
+			attn_chunk(c);
+		if (first) {	/* while the lanes make the first products */
+			first = 0;
+			attn_again32(V1, h->dot, c->keys);
+#ifdef KERNELS_BACK_HALVES
+			attn_message(h, 0, 1);
+			if (!A.up || pair) { /* there is room beside the products */
+				attn_again_acc(D_A, ATTN_CHUNK, c->keys);
+				vv(VMOV, D_A, V1, 0);
+				attn_again_acc(V1, ATTN_CHUNK, c->keys);
+			}
+#endif
+			attn_rows_acc(V0, 0, c->keys);
+			attn_rows16(D_A, p, c->keys);
+			attn_rows16(D_B, ds, c->keys);
+		}
+		WSE_DSR_HALF(D_A, 0, p, row16);
+		WSE_DSR_HALF(D_B, 0, ds, row16);
+		p += bytes;
+		ds += bytes;
+		if (__builtin_expect(pair, 0)) {
+			WSE_DSR_HALF(D_C, 0, sum, A.row32);
+			vv(VSUB, V0, D_C, V1);
+			sum += bytes;
+		} else {
+			if (last)
+				attn_gather(c->n, 0, 0);
+#ifdef KERNELS_DROP
+			if (A.drop)
+				vv(VGATE, V0, D_A, V0);
+#endif
+			vv(VSUB, V0, V0, V1);
+			attn_ahead(c, i, own);
+		}
+		i += step;
+#ifdef KERNELS_DROP
+		vs(VAND, D_B, D_A, 0x7fffffff);
+		vv(VMUL, D_B, V0, D_B);
+#else
+		vv(VMUL, V0, V0, D_A);
+		vv(VMOV, D_B, V0, 0);
+#endif
+	} while (i < c->of);
+	if (pair) {
+		attn_pair_swap(sum - 2 * c->of * A.t);
+		wse_wait(6);
+	}
+}
 
 /* P and dS of the keys of row r, and the gradients; keeps: that of q and k comes later */
 ATTN_UNIT void attn_back_unit(const struct attn_back *h, uint32_t r, uint32_t ds, int keeps)
@@ -203,15 +244,16 @@ ATTN_UNIT void attn_back_unit(const struct attn_back *h, uint32_t r, uint32_t ds
 #ifdef KERNELS_BACK_HALVES
 	if (ATTN_LESS && !A.last)
 		attn_answer(0);
-	else if (A.got && !A.last)
-		attn_message(h->k, h->v);
+	attn_message(h, 0, 0);
 #endif
-	attn_p_again(h->k, h->q, r, h->p, h->max);
+	struct attn_chunks c = attn_chunks(h->k, h->q, A.keys, A.up, r == A.row);
+
+	attn_p_again(&c, r, h->p, h->max);
 #ifdef KERNELS_DROP
 	if (A.drop)
 		attn_drop(h->p, r, 0);
 #endif
-	attn_ds(h->v, h->g, r, h->p, ds, h->dot);
+	attn_ds(h, &c, r, ds);
 #ifdef KERNELS_DROP
 	if (A.drop) {
 		attn_rows16(D_A, h->p, A.t);
@@ -230,10 +272,10 @@ ATTN_UNIT void attn_back_unit(const struct attn_back *h, uint32_t r, uint32_t ds
 	if (keeps)
 		return;
 #ifdef KERNELS_BACK_HALVES
-	if (A.got && A.last && !ATTN_LESS)
-		attn_message(h->k, h->v);
+	attn_message(h, 1, 0);
 	if (h->carry && !ATTN_LESS)
 		attn_sums(h->k, ds, r, h->carry, h->carry, 0, h->scale);
+	attn_message(h, 1, 1);
 #else
 	attn_sums(h->k, ds, r, h->carry, h->carry, 0, h->scale);
 #endif
@@ -255,9 +297,9 @@ static inline void attn_back_kernel(const struct wse_attn_back_args *a)
 	uint32_t halves = a->halves;
 
 	if (halves) {
-		attn_ask_setup(carry + 4 * t * a->d);
+		A.got = carry + 4 * t * a->d;
 		if (!attn_half_upper())
-			dot = A.got + 2 * A.head;
+			dot = A.got + 4 * A.head;
 	}
 #endif
 #ifdef KERNELS_FULL
@@ -296,6 +338,8 @@ static inline void attn_back_kernel(const struct wse_attn_back_args *a)
 
 #ifdef KERNELS_BACK_HALVES
 			if (halves) {
+				if (!i) /* while the lanes make D */
+					attn_ask_setup();
 				attn_back_halves(&h, ds);
 				break;
 			}

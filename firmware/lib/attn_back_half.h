@@ -13,8 +13,8 @@
  * source rows, or of both parts of one, become whole, in the order that they always have: those of
  * row s go north to it, those of row rho - s go south, from row 0 to row s - 1, which mirrors row
  * rho - s.
- *   slot j          row i asks: it sends row j its queries, g, D and maxima, and its keys and
- *                   values (attn_message()), beside what the lanes do
+ *   slot j          row i asks: it sends row j its queries, keys and values, then g, D and
+ *                   maxima (attn_message()), beside what the lanes do
  *   slots j + 1 ... rho / 2: row j does source rows for row i; in the first of them it sends the
  *                   keys and values of row i, north to all rows that take them
  *   slot rho / 2    row j answers (attn_answer()): dS of each source row but this slot's; then, as
@@ -42,24 +42,23 @@
 #define ROUTE_DOWN	(WSE_RX(R) | WSE_TX(S))
 
 /*
- * At work what a row asks with: q, g, D, maxima; then of the mirrored row k and v, later dk and dv,
- * and a dS after the other.
+ * At work what a row asks with: q, k and v, later dk and dv, g, D, maxima; then a dS after the
+ * other.
  */
 static inline uint32_t attn_ask_k(void)
 {
-	return A.got + 2 * A.head + 8 * A.t;
+	return A.got + A.head;
 }
 
 static inline uint32_t attn_ask_ds(uint32_t i)
 {
-	return attn_ask_k() + 2 * A.head + i * 2 * A.t * A.t;
+	return A.got + 4 * A.head + 8 * A.t + i * 2 * A.t * A.t;
 }
 
-static void attn_ask_setup(uint32_t work)
+static void attn_ask_setup(void)
 {
 	uint32_t south = A.row & 1;
 
-	A.got = work;
 	A.place_row = A.row;
 	A.drop_to = attn_ask_ds(A.rho / 2 - 1) + 2 * A.t * wse_attn_late_keys(A.t);
 	wse_route(ASK_COLOR, ROUTE_PASS | (A.row ? WSE_TX(N) : 0));
@@ -125,31 +124,44 @@ static __attribute__((noinline)) void attn_answer(uint32_t i)
 }
 
 /*
- * What mover 1 does in a slot beside the sums of keys: the message of the row that asks in it. k,
- * v: of this row's.
+ * What mover 1 does in a slot beside the sums of keys: the message of the row that asks in it. It
+ * is issued in two parts, since a mover holds two instructions besides the one that runs; the first
+ * has what the lanes do not make. last: where mover 1 is free for it, behind dv, of a head's
+ * columns.
  */
-static __attribute__((noinline)) void attn_message(uint32_t k, uint32_t v)
+static __attribute__((noinline)) void attn_message(const struct attn_back *h, uint32_t last,
+						   uint32_t rest)
 {
-	uint32_t half = A.rho / 2, row = A.place_row, mirror = A.rho - 1 - row, slot = A.slot++;
-	uint32_t n = A.head / 2 + 2 * A.t;
+	uint32_t half = A.rho / 2, row = A.place_row, mirror = A.rho - 1 - row, slot = A.slot;
+	uint32_t words = A.head / 4, some = 2 * A.t;
 
+	if (!A.got || ATTN_LESS || last != (A.last > 0))
+		return;
+	A.slot += rest;
 	if (slot >= half || (row >= half && slot > mirror))
 		return;
 	if (slot == mirror) {
-		wse_wait(slot ? 4 : 5);
-		wse_route(ASK_COLOR, ROUTE_UP);
+		if (!rest) {
+			wse_wait(4);
+			wse_route(ASK_COLOR, ROUTE_UP);
+		}
 		wse_dsr_fabout(D_K, ASK_COLOR, 1);
-		attn_words(T_ROW, A.got, n, 1, 0);
+		attn_words(T_ROW, rest ? h->g : h->q, words, 1, 0);
 		attn_move(M1, D_K, T_ROW);
-		attn_words(T_ROW, k, A.head / 4, 2, v - k);
+		if (rest)
+			attn_words(T_ROW, A.got + 4 * A.head, some, 1, 0);
+		else
+			attn_words(T_ROW, h->k, words, 2, h->v - h->k);
 		attn_move(M1, D_K, T_ROW);
 		return;
 	}
+	if (rest)
+		return;
 	wse_dsr_fabin(V1, ASK_COLOR);
 	if (slot == row)
-		attn_words(T_DST, A.got, n + A.head / 2, 1, 0);
+		attn_words(T_DST, A.got, 4 * words + some, 1, 0);
 	else
-		attn_nowhere(T_DST, n + A.head / 2, 1);
+		attn_nowhere(T_DST, 4 * words + some, 1);
 	attn_move(M1, T_DST, V1);
 }
 
@@ -157,8 +169,8 @@ static __attribute__((noinline)) void attn_message(uint32_t k, uint32_t v)
 static void attn_help(uint32_t p)
 {
 	uint32_t row = A.row, color = A.color, half = A.rho / 2, north = row ? WSE_TX(N) : 0, s;
-	uint32_t q = A.got, g = q + A.head, dot = g + A.head, max = dot + 4 * A.t;
-	uint32_t k = max + 4 * A.t, v = k + A.head, ds = attn_ask_ds(0);
+	uint32_t q = A.got, k = q + A.head, v = k + A.head, g = v + A.head, dot = g + A.head;
+	uint32_t max = dot + 4 * A.t, ds = attn_ask_ds(0);
 	const struct attn_back h = {.q = q,
 				    .k = k,
 				    .v = v,
@@ -193,24 +205,6 @@ static void attn_help(uint32_t p)
 	A.row = row;
 }
 
-/* what the mirrored row needs of a head, one behind the other; D is there already */
-static void attn_ask_with(const struct attn_back *h)
-{
-	uint32_t to = A.got;
-
-	attn_rows16(D_A, h->q, A.d);
-	attn_rows16(D_B, to, A.d);
-	vv(VMOV, D_B, D_A, 0);
-	to += A.head;
-	WSE_DSR_HALF(D_A, 0, h->g, A.row16);
-	WSE_DSR_HALF(D_B, 0, to, A.row16);
-	vv(VMOV, D_B, D_A, 0);
-	to += A.head + 4 * A.t;
-	attn_again32(D_A, h->max, 1);
-	attn_again32(D_B, to, 1);
-	vv(VMOV, D_B, D_A, 0);
-}
-
 /* tokens from A.from on of the mirrored row's answer */
 static __attribute__((noinline)) void attn_take(uint32_t from, uint32_t to)
 {
@@ -228,8 +222,11 @@ static void attn_back_halves(const struct attn_back *h, uint32_t ds)
 	uint32_t dk = attn_ask_k();
 
 	A.slot = 0;
-	if (row >= half)
-		attn_ask_with(h);
+	if (row >= half) { /* what the mirrored row needs: maxima behind D, which is there */
+		attn_again32(D_A, h->max, 1);
+		attn_again32(D_B, h->dot + 4 * A.t, 1);
+		vv(VMOV, D_B, D_A, 0);
+	}
 	for (r = 0; r <= last; r++) {
 		if (r == row)
 			attn_turn();

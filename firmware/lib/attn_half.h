@@ -34,13 +34,9 @@
 
 #ifdef KERNELS_HALVES
 
-/* rows of n words of 4 bytes; n words, `rows` times, to a place that is never read */
-#define attn_words(d, addr, n, rows, stride) \
-	attn_dsr(d, addr, (n) + (4 << 16), (rows) + ((uint32_t)(stride) << 16), \
-		 WSE_KIND_TYPE(WSE_KIND_MEM, WSE_DT_I32))
+/* n words, `rows` times, to a place that is never read */
 #define attn_nowhere(d, n, rows) \
 	attn_dsr(d, A.drop_to, n, rows, WSE_KIND_TYPE(WSE_KIND_MEM, WSE_DT_I32))
-#define attn_move(engine, d, s)	wse_issue(WSE_TCW(WSE_ENGINE_##engine, WSE_TOP_MOVE, d, s, 0), 0)
 
 #define ROUTE_UP	(WSE_RX(R) | WSE_TX(N))
 #define HALF_MARKS	(WSE_CHAN_DEPTH + 1)

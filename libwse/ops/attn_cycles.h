@@ -169,28 +169,33 @@ static inline uint64_t wse_attn_past_cycles(uint32_t t, uint32_t s, uint32_t n, 
 /*
  * Backward, `rows` source rows. P and dS come a chunk at a time, of 64 products or as many as keys
  * are whole: the lanes make d features of it, or wait for 40 cycles of scalar code, or for the sums
- * over the columns of a head, behind which the next chunk's products come.
+ * over the columns of a head, behind which the next chunk's products come. pair: two columns each
+ * add every other chunk while the lanes go on, make half of P and dS, and exchange these
+ * (firmware/lib/attn_pair.h).
  */
 static inline uint64_t wse_attn_back_rounds(uint32_t t, uint64_t rows, uint32_t d, uint32_t group,
-					    int keeps)
+					    int keeps, int pair)
 {
 	uint64_t g = t / 8, keys = 64 / t, b = keys < 4 ? keys : 4, fb = t <= 32 ? 4 : 2;
 	uint64_t n = keys * t, chunks = 2 * rows * ((t + keys - 1) / keys), of = d, chunk, row;
 
 	if (t <= 8) {
-		row = wse_attn_max(61554 + 7196 * of, 85442 + 5342 * of);
+		row = wse_attn_max(61554 + 7196 * of, 82000 + 5342 * of);
 		if (group > 1)
 			row += 2 * (group == 2 ? 16181 : 18904 + 1204 * group);
 		return 14845 + (rows > 1 ? 0 : group > 1 ? 16972 : 5362) + rows * row;
 	}
 	chunk = 113 * n / 8 * of;
-	if (group > 2)
+	row = 52998 + (keeps ? 0 : 2907) + 1239 * t * g + 101 * 3 * g * t * of + 1464 * 3 * of / fb;
+	if (pair) {
+		chunk = wse_attn_max(3500 + 100 * n + 200 * n * of / 64, chunk);
+		row += 100000 + 100 * t * t - 1239 * t * g / 2;
+	} else if (group > 2)
 		chunk = 150 * n + 738 * group + wse_attn_max(16140, chunk + 9057);
 	else if (group == 2)
 		chunk = 90 * n + wse_attn_max(15550, chunk + 7618);
 	else
 		chunk = wse_attn_max(4619, chunk);
-	row = 52998 + (keeps ? 0 : 2907) + 1239 * t * g + 101 * 3 * g * t * of + 1464 * 3 * of / fb;
 	return (rows == 1 ? 4500 : 0) + rows * row + chunks * (chunk + 1773 * keys / b) +
 	       540 * g * of;
 }
@@ -199,7 +204,7 @@ static inline uint64_t wse_attn_back_cycles(uint32_t t, uint32_t s, uint32_t d, 
 					    uint32_t group)
 {
 	return ((t > 8 ? 53634 : 58670) +
-		heads * wse_attn_back_rounds(t, s / t, d, group, wse_attn_keeps_ds(t, s, d))) /
+		heads * wse_attn_back_rounds(t, s / t, d, group, wse_attn_keeps_ds(t, s, d), 0)) /
 	       100;
 }
 
@@ -212,8 +217,9 @@ static inline uint64_t wse_attn_back_halves_cycles(uint32_t t, uint32_t s, uint3
 						   uint32_t heads, uint32_t group)
 {
 	uint64_t half = s / t / 2, rest = s / t - half - 1, late = wse_attn_late_keys(t), g = t / 8;
-	uint64_t rounds = wse_attn_back_rounds(t, half, d, group, 0);
-	uint64_t slot = wse_attn_back_rounds(t, half + 1, d, group, 0) - rounds;
+	int pair = group == 2 && t > 16;
+	uint64_t rounds = wse_attn_back_rounds(t, half, d, group, 0, pair);
+	uint64_t slot = wse_attn_back_rounds(t, half + 1, d, group, 0, pair) - rounds;
 	uint64_t early = slot * (t - late) / t;
 	uint64_t words = 100 * t * (half * (half - 1) / 2 * t + half * late) / 2;
 	uint64_t sums = rest * (62222 + 132 * g * t * d) + 62222 + 132 * g * late * d;

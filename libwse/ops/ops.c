@@ -134,14 +134,14 @@ static const struct {
 	const char *of;
 	enum wse_attn_shares shares;
 	struct wse_graph_program is;
-} halves[] = {{"train.elf", WSE_ATTN_SHARES_BACK, {"halves_both.elf", 0x5d80}},
+} halves[] = {{"train.elf", WSE_ATTN_SHARES_BACK, {"halves_both.elf", 0x6000}},
 	      {"train.elf", WSE_ATTN_SHARES, {"halves.elf", 0x5300}},
 	      {"forward.elf", WSE_ATTN_SHARES, {"halves_forward.elf", 0x3000}},
-	      {"backward.elf", WSE_ATTN_SHARES_BACK, {"halves_backward.elf", 0x3180}},
-	      {"full.elf", WSE_ATTN_SHARES_BACK, {"full_halves_both.elf", 0x6680}},
+	      {"backward.elf", WSE_ATTN_SHARES_BACK, {"halves_backward.elf", 0x3600}},
+	      {"full.elf", WSE_ATTN_SHARES_BACK, {"full_halves_both.elf", 0x6b00}},
 	      {"full.elf", WSE_ATTN_SHARES, {"full_halves.elf", 0x5c00}},
 	      {"full_forward.elf", WSE_ATTN_SHARES, {"full_halves_forward.elf", 0x3480}},
-	      {"full_backward.elf", WSE_ATTN_SHARES_BACK, {"full_halves_backward.elf", 0x3700}}};
+	      {"full_backward.elf", WSE_ATTN_SHARES_BACK, {"full_halves_backward.elf", 0x3b80}}};
 
 /* -E2BIG: it does not fit, and all is as it was */
 static int try_program(struct wse_graph *g, uint32_t i, const struct wse_graph_program *is)
