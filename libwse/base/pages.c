@@ -16,14 +16,26 @@ void wse_pages_want_huge(void *p, size_t bytes)
 		madvise(p, bytes, MADV_HUGEPAGE);
 }
 
+static size_t alignment(size_t bytes)
+{
+	return bytes < HUGE ? LINE : HUGE;
+}
+
+size_t wse_pages_bytes(size_t bytes)
+{
+	size_t align = alignment(bytes);
+
+	return (bytes + align - 1) / align * align;
+}
+
 void *wse_pages_alloc(size_t bytes)
 {
-	size_t align = bytes < HUGE ? LINE : HUGE;
+	size_t align = alignment(bytes);
 	void *p;
 
 	if (bytes > SIZE_MAX - align)
 		return NULL;
-	bytes = (bytes + align - 1) / align * align;
+	bytes = wse_pages_bytes(bytes);
 	p = aligned_alloc(align, bytes);
 	if (!p)
 		return NULL;

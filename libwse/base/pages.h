@@ -18,6 +18,9 @@ static inline size_t wse_align64(size_t bytes)
 	return (bytes + 63) / 64 * 64;
 }
 
+/* bytes that wse_pages_alloc() takes for so many: large memory fills huge pages */
+size_t wse_pages_bytes(size_t bytes);
+
 /* cleared, aligned to a cache line or better, for free(); NULL: none left */
 void *wse_pages_alloc(size_t bytes);
 

@@ -149,6 +149,17 @@ static int turn(const struct wse_st *st, uint32_t i, size_t r0, size_t n, float 
 	return ret;
 }
 
+size_t wse_st_write_memory(const struct wse_st_tensor *t)
+{
+	size_t most = PIECE / sizeof(float), n = t->count < most ? t->count : most;
+
+	if (t->transposed) {
+		most = wse_st_stripe_rows(t->dim[1]);
+		n = (most < t->dim[0] ? most : t->dim[0]) * (t->dim[1] + LINES);
+	}
+	return n * sizeof(float);
+}
+
 static int write_turned(struct writer *w, const struct wse_st *st, uint32_t i,
 			struct wse_sum64 *sum)
 {

@@ -93,6 +93,8 @@ struct wse_st {
  * whole() said.
  */
 int wse_st_write(const char *path, const struct wse_st *st);
+/* bytes of memory that it takes for a tensor that it writes in the file's order */
+size_t wse_st_write_memory(const struct wse_st_tensor *t);
 
 /* ---- reader ---- */
 

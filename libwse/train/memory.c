@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/pages.h"
 #include "graph/mask.h"
+#include "memx/ckpt_hash.h"
 #include "memx/grad_file.h"
 #include "memx/image_file.h"
 #include "memx/st_place.h"
@@ -17,8 +19,12 @@
 
 /* measured: libraries, programs, threads and their stacks, the hash; the text is not in it */
 #define PROCESS (10ull << 20)
-/* a core of the twin with its SRAM and what is decoded of its program */
-#define TWIN_CORE (121ull << 10)
+/*
+ * measured: a core of the twin with its SRAM, and what it keeps of each byte of its program,
+ * decoded and translated
+ */
+#define TWIN_CORE    (72ull << 10)
+#define TWIN_PROGRAM 3.2
 
 /*
  * buffers of a unit's gradient that one device has at most: a tree of n leaves that come in order
@@ -46,16 +52,35 @@ static uint64_t exchange(const struct wse_plan *plan, const struct wse_memx_piec
 	return wse_exchange_memory(pieces, n) + pieces->longest * sizeof(float);
 }
 
+/* a tensor as a checkpoint has it */
+static struct wse_st_tensor in_ckpt(const struct wse_tensor *t)
+{
+	return (struct wse_st_tensor){.dim = {t->dim[1], t->dim[0]},
+				      .count = t->count,
+				      .transposed = (t->flags & WSE_TENSOR_TRANSPOSED) != 0};
+}
+
+/* what a checkpoint takes of state in memory, besides its hash */
+static uint64_t near(const struct wse_tensor_table *tab)
+{
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < tab->n; i++) {
+		struct wse_st_tensor t = in_ckpt(&tab->t[i]);
+		uint64_t n = wse_st_write_memory(&t);
+
+		most = n > most ? n : most;
+	}
+	return most;
+}
+
 /* what a checkpoint takes that is written or read in the order of the pieces: ckpt_order.h */
 static uint64_t far(const struct wse_tensor_table *tab, const struct wse_memx_pieces *pieces)
 {
 	uint64_t most = 0;
 
 	for (uint32_t i = 0; i < tab->n; i++) {
-		struct wse_st_tensor t = {.dim = {tab->t[i].dim[1], tab->t[i].dim[0]},
-					  .count = tab->t[i].count,
-					  .transposed =
-						  (tab->t[i].flags & WSE_TENSOR_TRANSPOSED) != 0};
+		struct wse_st_tensor t = in_ckpt(&tab->t[i]);
 		const struct wse_st st = {.ntensors = 1, .tensors = &t};
 		uint64_t n = wse_st_places_memory(&st);
 
@@ -162,7 +187,7 @@ static void grads_in_file(const struct wse_config *cfg, const struct wse_plan *p
 
 /* parameters and moments in memory; a sparse run packs those of masked matrices */
 static int state_in_memory(const struct wse_graph *g, const struct wse_memx_pieces *kept,
-			   const struct wse_tensor_table *tab, uint32_t arrays,
+			   const struct wse_tensor_table *tab, uint32_t arrays, uint32_t ranks,
 			   struct wse_memory *m)
 {
 	double *density = calloc(g->nunits + 1ul, sizeof(*density));
@@ -175,8 +200,13 @@ static int state_in_memory(const struct wse_graph *g, const struct wse_memx_piec
 		masked |= density[i] > 0.0;
 	}
 	m->state = wse_store_packed_memory(kept, arrays, density);
+	if (!masked)
+		m->state = arrays * wse_pages_bytes(m->state / arrays);
+	m->saved = WSE_CKPT_BEHIND;
 	if (masked)
 		m->state += far(tab, kept);
+	else
+		m->saved += ranks > 1 ? far(tab, kept) : near(tab); /* wse_memx_is_far() */
 	free(density);
 	return 0;
 }
@@ -290,12 +320,12 @@ int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, con
 	}
 	if (ranks > 1 && !forward)
 		m->exchange += exchange(plan, &pieces, ranks);
-	ret = state_in_memory(g, &kept, &tab, arrays, m);
+	ret = state_in_memory(g, &kept, &tab, arrays, ranks, m);
 	m->far = far(&tab, &pieces);
 	m->state_file = wse_store_file_memory(&kept, arrays, &m->disk) + m->far;
 	if (forward && cfg->model.family->leaf) { /* the images are all there is */
 		m->state = m->state_file = wse_store_image_memory(&pieces);
-		m->disk = m->far = 0;
+		m->disk = m->far = m->saved = 0;
 	}
 	for (uint32_t i = 0; i < g->nin; i++)
 		io += g->in[i].bytes;
@@ -308,7 +338,8 @@ int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, con
 		if (tab.t[i].flags & WSE_TENSOR_INPUT)
 			m->slots += tab.t[i].count * sizeof(float);
 	if (!strncmp(uri, "sim:func", 8))
-		m->cores = (uint64_t)devices * g->tile.rows * plan->columns * TWIN_CORE;
+		m->cores = (uint64_t)devices * g->tile.rows * plan->columns *
+			   (TWIN_CORE + (uint64_t)(TWIN_PROGRAM * g->base));
 	m->rest = PROCESS;
 	wse_memx_pieces_fini(&kept);
 	wse_memx_pieces_fini(&pieces);
@@ -335,8 +366,8 @@ static uint64_t in_turn(const struct wse_memory *m, enum wse_memory_files files)
 uint64_t wse_memory_sum(const struct wse_memory *m, enum wse_memory_files files)
 {
 	return (files >= WSE_FILES_IMAGES ? m->images_file : m->images) + grads_with(m, files) +
-	       (files >= WSE_FILES_STATE ? m->state_file : m->state) - in_turn(m, files) +
-	       m->slots + m->cores + m->exchange + m->rest;
+	       (files >= WSE_FILES_STATE ? m->state_file : m->state + m->saved) -
+	       in_turn(m, files) + m->slots + m->cores + m->exchange + m->rest;
 }
 
 uint64_t wse_memory_disk(const struct wse_memory *m, enum wse_memory_files files)

@@ -23,6 +23,7 @@ struct wse_memory {
 	uint64_t grads_disk; /* and in the file */
 	uint32_t places;     /* that a unit's gradient has there */
 	uint64_t state;	     /* parameters and moments in memory */
+	uint64_t saved;	     /* what a checkpoint takes of those */
 	uint64_t state_file; /* what is left of them in memory when they are in a file */
 	uint64_t far;	     /* of those, what a checkpoint takes: no gradient is made then */
 	uint64_t disk;	     /* and in the file; 0: there is none to have */
