@@ -375,17 +375,22 @@ static int make_graph(const struct wse_model *model, const struct wse_tile *tile
 static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile, uint32_t t,
 		     uint32_t mode, struct wse_graph *g)
 {
-	int ret = make_graph(model, tile, t, mode, 1, g);
-	uint32_t second;
+	int ret = make_graph(model, tile, t, mode, 0, g);
+	struct wse_failure none;
+	struct wse_graph beside;
 
-	/* where that room is all that is missing, copies come between kernels; bits are the same */
-	if (ret != -E2BIG || !g->nspills)
+	if (ret || !g->nspills)
 		return ret;
-	second = g->values[g->spills[0].value].bytes;
-	if (g->total > g->tile.sram + second)
-		return ret;
+	/* where a second input fits, too, copies run beside kernels; bits are the same */
+	wse_failure_keep(&none, 0);
+	ret = make_graph(model, tile, t, mode, 1, &beside);
+	if (ret == -E2BIG) {
+		wse_graph_fini(&beside);
+		return wse_failure_undo(&none);
+	}
 	wse_graph_fini(g);
-	return make_graph(model, tile, t, mode, 0, g);
+	*g = beside;
+	return ret;
 }
 
 static void gpt_shallow(const struct wse_model *m, struct wse_model *to)
