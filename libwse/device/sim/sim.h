@@ -251,6 +251,7 @@ struct sim {
 	struct wse_wave_window wave; /* the last one that was begun */
 	struct wse_watch watch;	     /* in the model's cycles, which had come to watched */
 	uint64_t watched;
+	bool watches; /* between both calls of watch() */
 	struct debugger *debugger;   /* NULL: none */
 };
 

@@ -26,7 +26,8 @@
  * and stands still from the completion that ends the wait. Who only asks whether a fence has
  * signalled waits for ASK_CYCLES. A device for which no thread waits at all runs on after ALONE_S
  * seconds, so that it comes to an end; no program whose cycles are worth noting lets it come to
- * that.
+ * that. Not while it is watched: a host that is slow between two commands of a step would let the
+ * short budget of the first one end.
  */
 #define ASK_CYCLES 256
 #define ALONE_S	   2
@@ -86,7 +87,7 @@ static bool time_passes(struct sim *sim)
 		end_grant(sim);
 	if (!sim->exact || sim->wanted || sim->grant || sim->alone)
 		return true;
-	if (!sim->inflight && !sim_ready(sim)) {
+	if ((!sim->inflight && !sim_ready(sim)) || sim->watches) {
 		pthread_cond_wait(&sim->wake, &sim->lock);
 		return false;
 	}

@@ -73,6 +73,7 @@ static int look(struct sim *sim, void *arg)
 
 	if (!sim->ops->events)
 		return -ENOTSUP;
+	sim->watches = !seen;
 	if (!seen) {
 		sim->watched = sim->ops->cycles(sim->machine);
 		sim->watch = (struct wse_watch){.moved = sim->watched};

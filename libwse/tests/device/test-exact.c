@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 #include <wse/wse.h>
+#include "device/device.h"
 #include "tap.h"
+#include "wave.h"
 
 #define URI  "sim:rtl,rows=2,cols=2"
 #define JOBS 6u
@@ -150,6 +152,35 @@ static void test_alone(void)
 	wse_device_close(dev);
 }
 
+/* A device that is watched stands still however long the host takes between two submissions. */
+static void test_watched(void)
+{
+	struct wse_watch seen;
+	struct wse_device *dev;
+	struct wse_context *ctx;
+	struct wse_buffer *buf;
+	struct wse_fence *fence;
+	struct drm_wse_cmd c;
+	volatile uint8_t *p;
+
+	if (!ok(!wse_device_open(URI, &dev) && !wse_context_create(dev, 0, &ctx) &&
+			!wse_buffer_create(dev, 1 << 16, &buf) && !dev->ops->watch(dev, NULL),
+		"one that is watched"))
+		return;
+	p = wse_buffer_map(buf);
+	*p = 0xaa;
+	c = copy(buf, 0);
+	ok(!wse_submit(ctx, &c, 1, NULL, 0, &fence), "a job that is not waited for");
+	sleep(5);
+	ok(*p == 0xaa, "no time passes in 5 s");
+	ok(!wse_fence_wait(fence, WSE_FOREVER) && *p == 0, "until a thread waits");
+	ok(!dev->ops->watch(dev, &seen) && !seen.failed && seen.moved, "and it was seen to move");
+	wse_fence_destroy(fence);
+	wse_context_destroy(ctx);
+	wse_buffer_destroy(buf);
+	wse_device_close(dev);
+}
+
 int main(void)
 {
 	struct wse_device *dev;
@@ -164,5 +195,6 @@ int main(void)
 		wse_device_close(dev);
 	test_same();
 	test_alone();
+	test_watched();
 	return tap_end();
 }
