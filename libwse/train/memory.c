@@ -20,10 +20,11 @@
 /* measured: libraries, programs, threads and their stacks, the hash; the text is not in it */
 #define PROCESS (10ull << 20)
 /*
- * measured: a core of the twin with its SRAM, and what it keeps of each byte of its program,
- * decoded and translated
+ * measured: a core of the twin with its SRAM; what one that has work takes besides, and what it
+ * keeps of each byte of its program, decoded and translated
  */
-#define TWIN_CORE    (72ull << 10)
+#define TWIN_CORE    (62ull << 10)
+#define TWIN_WORK    (10ull << 10)
 #define TWIN_PROGRAM 3.2
 
 /*
@@ -338,8 +339,9 @@ int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, con
 		if (tab.t[i].flags & WSE_TENSOR_INPUT)
 			m->slots += tab.t[i].count * sizeof(float);
 	if (!strncmp(uri, "sim:func", 8))
-		m->cores = (uint64_t)devices * g->tile.rows * plan->columns *
-			   (TWIN_CORE + (uint64_t)(TWIN_PROGRAM * g->base));
+		m->cores = (uint64_t)devices * g->tile.rows *
+			   (plan->columns * TWIN_CORE +
+			    g->tile.cols * (TWIN_WORK + (uint64_t)(TWIN_PROGRAM * g->base)));
 	m->rest = PROCESS;
 	wse_memx_pieces_fini(&kept);
 	wse_memx_pieces_fini(&pieces);

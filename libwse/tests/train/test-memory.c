@@ -70,7 +70,8 @@ static const char chunks[] =
 	"  fit:\n"                                                                               \
 	"    train_dataloader: {batch_size: 1, micro_batch_size: 1, data_dir: TEXT}\n"           \
 	"    val_dataloader: {held_out_bytes: 2048}\n"
-static const char block_512[] = BLOCK(512, 8), block_1024[] = BLOCK(1024, 16);
+static const char block_64[] = BLOCK(64, 4), block_512[] = BLOCK(512, 8),
+		  block_1024[] = BLOCK(1024, 16);
 
 /* the weights of a large model, micro-batches of a small one */
 static const char mlp[] =
@@ -489,6 +490,9 @@ int main(void)
 			 {longer, rigl, wide, 1, 1, NULL, WSE_FILES_NONE, 0}},
 			{"three quarters left out, weights in a file",
 			 {gpt, sparse, tile, 1, 1, NULL, WSE_FILES_STATE, 0}},
+			{"a block of 64 on a quarter of the columns",
+			 {block_64, NULL, "sim:func,rows=16,cols=64", 1, 1, NULL, WSE_FILES_NONE,
+			  0}},
 			{"a block of 512", {block_512, NULL, many, 1, 1, NULL, WSE_FILES_NONE, 0}},
 			{"a block of 1024",
 			 {block_1024, NULL, "sim:func,rows=16,cols=32", 1, 1, NULL, WSE_FILES_NONE,
