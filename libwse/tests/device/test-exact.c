@@ -52,6 +52,19 @@ static struct drm_wse_cmd copy(struct wse_buffer *buf, uint32_t i)
 	return i % 3 ? wse_cmd_copy_in(c) : wse_cmd_copy_out(c);
 }
 
+static bool open_all(struct wse_device **dev, struct wse_context **ctx, struct wse_buffer **buf)
+{
+	return !wse_device_open(URI, dev) && !wse_context_create(*dev, 0, ctx) &&
+	       !wse_buffer_create(*dev, 1 << 16, buf);
+}
+
+static void close_all(struct wse_device *dev, struct wse_context *ctx, struct wse_buffer *buf)
+{
+	wse_context_destroy(ctx);
+	wse_buffer_destroy(buf);
+	wse_device_close(dev);
+}
+
 /* Device cycles of some jobs: waited for late, early, or asked for. */
 static bool run(unsigned int lazy, uint32_t *cycle)
 {
@@ -64,8 +77,7 @@ static bool run(unsigned int lazy, uint32_t *cycle)
 	uint32_t count;
 	bool good = true;
 
-	if (wse_device_open(URI, &dev) || wse_context_create(dev, 0, &ctx) ||
-	    wse_buffer_create(dev, 1 << 16, &buf))
+	if (!open_all(&dev, &ctx, &buf))
 		return false;
 	for (uint32_t i = 0; i < JOBS; i++) {
 		c[0] = copy(buf, i);
@@ -86,9 +98,7 @@ static bool run(unsigned int lazy, uint32_t *cycle)
 		good &= !wse_fence_cycles(f[i], &cycle[2 * i], &cycle[2 * i + 1]);
 		wse_fence_destroy(f[i]);
 	}
-	wse_buffer_destroy(buf);
-	wse_context_destroy(ctx);
-	wse_device_close(dev);
+	close_all(dev, ctx, buf);
 	return good;
 }
 
@@ -127,9 +137,7 @@ static void test_alone(void)
 	volatile uint8_t *p;
 	int n = 0;
 
-	if (!ok(!wse_device_open(URI, &dev) && !wse_context_create(dev, 0, &ctx) &&
-			!wse_buffer_create(dev, 1 << 16, &buf),
-		"another one"))
+	if (!ok(open_all(&dev, &ctx, &buf), "another one"))
 		return;
 	p = wse_buffer_map(buf);
 	*p = 0xaa;
@@ -163,9 +171,7 @@ static void test_watched(void)
 	struct drm_wse_cmd c;
 	volatile uint8_t *p;
 
-	if (!ok(!wse_device_open(URI, &dev) && !wse_context_create(dev, 0, &ctx) &&
-			!wse_buffer_create(dev, 1 << 16, &buf) && !dev->ops->watch(dev, NULL),
-		"one that is watched"))
+	if (!ok(open_all(&dev, &ctx, &buf) && !dev->ops->watch(dev, NULL), "one that is watched"))
 		return;
 	p = wse_buffer_map(buf);
 	*p = 0xaa;
@@ -176,9 +182,7 @@ static void test_watched(void)
 	ok(!wse_fence_wait(fence, WSE_FOREVER) && *p == 0, "until a thread waits");
 	ok(!dev->ops->watch(dev, &seen) && !seen.failed && seen.moved, "and it was seen to move");
 	wse_fence_destroy(fence);
-	wse_context_destroy(ctx);
-	wse_buffer_destroy(buf);
-	wse_device_close(dev);
+	close_all(dev, ctx, buf);
 }
 
 int main(void)
