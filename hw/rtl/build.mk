@@ -6,7 +6,7 @@
 RTL_DIRS := $(addprefix hw/rtl/,core fabric host)
 RTL_PKGS := hw/rtl/wse_regs_pkg.sv hw/rtl/wse_port_pkg.sv hw/rtl/wse_fp_pkg.sv \
 	hw/rtl/core/wse_tensor_pkg.sv
-RTL_SRC := $(wildcard hw/rtl/*.sv $(RTL_DIRS:%=%/*.sv))
+RTL_SRC := $(wildcard hw/rtl/*.sv $(RTL_DIRS:%=%/*.sv) $(RTL_DIRS:%=%/*.svh))
 RTL_CXX := $(shell command -v clang++-19 || command -v clang++ || echo g++)
 RTL_ARCH := $(shell grep -q -m1 avx2 /proc/cpuinfo && grep -q -m1 bmi2 /proc/cpuinfo && \
 	echo -march=x86-64-v3)
@@ -93,6 +93,7 @@ $(eval $(call block,wse_xlate))
 # the core's
 TENSOR_V := wse_tensor_pkg wse_fp_pkg
 TENSOR_OPT := hw/rtl/core/wse_tensor_pkg.sv $(FP_PKG)
+LANES_H := hw/rtl/core/wse_lanes_rows.svh
 CORE_TB := hw/rtl/core/tests
 $(eval $(call block,wse_sram))
 $(eval $(call block,wse_dotq))
@@ -100,7 +101,7 @@ $(eval $(call block,wse_ramp))
 $(eval $(call block,wse_tasks))
 $(eval $(call block,wse_rv32,,,$(CORE_TB)/rv32_ref.hpp))
 $(eval $(call block,wse_mover,$(TENSOR_V),$(TENSOR_OPT),hw/twin/exact/fp.h))
-$(eval $(call block,wse_lanes,$(TENSOR_V),$(TENSOR_OPT),$(CORE_TB)/lanes_tb.hpp \
+$(eval $(call block,wse_lanes,$(TENSOR_V),$(TENSOR_OPT),$(LANES_H) $(CORE_TB)/lanes_tb.hpp \
 	$(CORE_TB)/lanes_ref.hpp hw/twin/exact/fp.h hw/twin/exact/vop.h))
 $(eval $(call block,wse_issue,wse_tensor_pkg,hw/rtl/core/wse_tensor_pkg.sv))
 
@@ -137,7 +138,7 @@ $(eval $(call bench,core,$(call rtl,$(addprefix wse_,regs_pkg fp_pkg tensor_pkg 
 	test_core_scalar.cpp),\
 	--top-module wse_core --prefix Vwse_core,-O1,\
 	$(addprefix $(CORE_TB)/,test_core.hpp core_tb.hpp lanes_ref.hpp) \
-	hw/twin/exact/fp.h hw/twin/exact/vop.h))
+	$(LANES_H) hw/twin/exact/fp.h hw/twin/exact/vop.h))
 
 ALL += $(BLOCKS)
 LONG += --beside hw/rtl/tests/test-yosys
