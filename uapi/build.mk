@@ -4,7 +4,8 @@
 REGS := uapi/wse/gen/wse_regs.h
 REGS_GEN := $(B)/uapi/wse/regs-gen
 
-$(eval $(call c_program,uapi/wse/regs-gen,uapi/wse/regs-gen.c))
+$(eval $(call c_program,uapi/wse/regs-gen,uapi/wse/regs-gen.c \
+	$(addprefix uapi/wse/regs/,counters.c vops.c)))
 
 # only what differs is written: everything is built of these files
 gen_regs = @$(REGS_GEN) $(1) < uapi/wse/wse.regs > $(B)/uapi/wse/regs.new && \
