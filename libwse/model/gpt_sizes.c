@@ -196,24 +196,40 @@ static uint32_t unit_of(const struct wse_gpt *m, uint32_t cols)
 	return m->head_dim ? 4 * cols : hidden_unit(m->heads, kv_heads(m), cols);
 }
 
-/* up to a multiple; 0: that is more padding than features */
-static uint32_t padded(uint32_t n, uint32_t of)
+/* heads of which no number of columns has whole fours of features */
+static int in_no_fours(const struct wse_gpt *m)
+{
+	return wse_gpt_head_dim(m) % 4 != 0;
+}
+
+/*
+ * Up to a multiple; 0: that is too much padding. Heads of whole fours go without any on fewer
+ * columns, so an eighth has to do for them.
+ */
+static uint32_t padded(const struct wse_gpt *m, uint32_t n, uint32_t of)
 {
 	uint64_t wide = ((uint64_t)n + of - 1) / of * of;
 
-	return wide < 2ull * n ? (uint32_t)wide : 0;
+	return wide <= (in_no_fours(m) ? 2ull * n - 1 : n + n / 8) ? (uint32_t)wide : 0;
+}
+
+/* without padding */
+static int divides(const struct wse_gpt *m, uint32_t cols)
+{
+	return m->hidden % (4 * cols) == 0 &&
+	       wse_gpt_head_dim(m) % head_unit(kv_heads(m), cols) == 0;
 }
 
 uint32_t wse_gpt_wide_head(const struct wse_gpt *m, uint32_t cols)
 {
 	uint32_t d = wse_gpt_head_dim(m);
 
-	return wse_gpt_is_padded(m) ? padded(d, head_unit(kv_heads(m), cols)) : d;
+	return divides(m, cols) ? d : padded(m, d, head_unit(kv_heads(m), cols));
 }
 
 uint32_t wse_gpt_wide_hidden(const struct wse_gpt *m, uint32_t cols)
 {
-	return wse_gpt_is_padded(m) ? padded(m->hidden, 4 * cols) : m->hidden;
+	return divides(m, cols) ? m->hidden : padded(m, m->hidden, 4 * cols);
 }
 
 /* the widest of its three, of queries, keys and values together where none are shared */
@@ -328,20 +344,39 @@ static int refuse_heads(const struct wse_gpt *m, uint32_t cols)
 	return -EINVAL;
 }
 
-/* with padding */
-static int padded_lies(const struct wse_gpt *m, uint32_t cols)
+/* queries, keys and values, and as many features of hidden_size, are not too many for a column */
+static int is_narrow(const struct wse_gpt *m, uint32_t cols)
 {
-	uint64_t hidden = wse_gpt_wide_hidden(m, cols), inner = wse_gpt_wide_head(m, cols);
+	uint64_t hidden = wse_gpt_wide_hidden(m, cols), head = wse_gpt_wide_head(m, cols);
 
-	return hidden && inner && hidden <= widest_hidden(cols) &&
-	       inner * m->heads <= widest_hidden(cols);
+	return hidden && head && hidden <= widest_hidden(cols) &&
+	       head * m->heads <= widest_hidden(cols);
+}
+
+/* do fewer columns with no more features each take it? */
+static int goes_on_fewer(const struct wse_gpt *m, uint32_t cols)
+{
+	uint64_t hidden = wse_gpt_wide_hidden(m, cols), head = wse_gpt_wide_head(m, cols);
+
+	for (uint32_t c = cols - 1; c; c--)
+		if (heads_lie(kv_heads(m), c) && is_narrow(m, c) &&
+		    wse_gpt_wide_hidden(m, c) * (uint64_t)cols <= hidden * c &&
+		    wse_gpt_wide_head(m, c) * (uint64_t)cols <= head * c)
+			return 1;
+	return 0;
+}
+
+/* heads that lie on the columns, as wide as the file has them or padded */
+static int width_lies(const struct wse_gpt *m, uint32_t cols)
+{
+	return is_narrow(m, cols) && (divides(m, cols) || !goes_on_fewer(m, cols));
 }
 
 /* attention_inner_dim: do its heads lie on the columns */
 static int inner_lies(const struct wse_gpt *m, uint32_t cols)
 {
-	if (wse_gpt_is_padded(m))
-		return padded_lies(m, cols);
+	if (in_no_fours(m))
+		return width_lies(m, cols);
 	return !m->head_dim || (m->head_dim % head_unit(kv_heads(m), cols) == 0 &&
 				wse_gpt_inner(m) <= widest_hidden(cols));
 }
@@ -391,6 +426,13 @@ static int refuse_hidden(const struct wse_gpt *m, uint32_t cols)
 	else /* so many heads do not go */
 		wse_fail_more(": choose %u and num_heads %u", most / (4 * cols) * 4 * cols, cols);
 	return -EINVAL;
+}
+
+/* is it hidden_size that does not lie, not attention_inner_dim alone? */
+static int is_of_hidden(const struct wse_gpt *m, uint32_t cols)
+{
+	return !m->head_dim || (!in_no_fours(m) &&
+				(m->hidden % unit_of(m, cols) || m->hidden > widest_hidden(cols)));
 }
 
 static int refuse_filter(const struct wse_gpt *m, uint32_t cols)
@@ -446,11 +488,10 @@ int wse_gpt_sizes(const struct wse_model *model, const struct wse_tile *tile, in
 
 	if (!heads_lie(kv_heads(m), cols))
 		return say ? refuse_heads(m, cols) : -EINVAL;
-	if (wse_gpt_is_padded(m) ? !m->head_dim && !padded_lies(m, cols)
-				 : m->hidden % unit_of(m, cols) || m->hidden > widest_hidden(cols))
-		return say ? refuse_hidden(m, cols) : -EINVAL;
-	if (!inner_lies(m, cols))
-		return say ? refuse_inner(m, cols) : -EINVAL;
+	if (!width_lies(m, cols))
+		return !say		       ? -EINVAL
+		       : is_of_hidden(m, cols) ? refuse_hidden(m, cols)
+					       : refuse_inner(m, cols);
 	if (m->filter > widest_filter(cols))
 		return say ? refuse_filter(m, cols) : -EINVAL;
 	while (t <= WSE_TOKENS_MAX && wse_gpt_head_width(m->vocab, cols, t) > WSE_COLUMN_MAX)

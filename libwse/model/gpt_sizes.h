@@ -17,14 +17,10 @@ static inline uint32_t wse_gpt_filter(const struct wse_gpt *m, uint32_t cols)
 }
 
 /*
- * A head whose features are no multiple of 4 lies on no number of columns. It is padded, then, and
- * so is hidden_size, the last features of which are padding: both as a tile's columns have them.
+ * Features of a head, and hidden_size, as they lie on the columns: those that do not divide into
+ * whole fours of each are padded, the last ones being padding. A width goes with padding only where
+ * no fewer columns take it with as few features each; heads of whole fours with an eighth at most.
  */
-static inline int wse_gpt_is_padded(const struct wse_gpt *m)
-{
-	return wse_gpt_head_dim(m) % 4 != 0;
-}
-
 uint32_t wse_gpt_wide_head(const struct wse_gpt *m, uint32_t cols);
 uint32_t wse_gpt_wide_hidden(const struct wse_gpt *m, uint32_t cols);
 

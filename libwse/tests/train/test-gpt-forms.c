@@ -80,6 +80,9 @@ static const struct form forms[] = {
 	{"muP, tied", {.learned = 1, .tied = 1, MUP}},
 	{"muP of GPT-J's, a head over two columns, a vocabulary in chunks",
 	 {GPTJ, .heads = 2, .vocab = 2000, MUP}},
+	{"GPT-2's, heads of 60 as 64 over two columns", {.learned = 1, .heads = 2, .hidden = 120}},
+	{"GPT-NeoX's, heads of 60 as 64 over two columns, 120 as 128",
+	 {NEOX, .heads = 2, .hidden = 120}},
 	{"GPT-2's with dropout", {.learned = 1, DROP}},
 	{"GPT-NeoX's with dropout, a head over two columns", {NEOX, .heads = 2, DROP}},
 	{"BTLM's, filter 107, two heads share one of keys, with dropout",
@@ -99,7 +102,7 @@ static const struct form forms[] = {
 };
 
 /* the first of those with dropout */
-#define DROPPED 24
+#define DROPPED 26
 
 /* checksums over all parameters and moments after each of one or two steps; 0: it failed */
 struct sums {

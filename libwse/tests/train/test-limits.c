@@ -274,7 +274,7 @@ static void some_columns(int rtl)
 {
 	static const char *const three[] = {"sim:func,rows=4,cols=4", "oracle:rows=4,cols=5",
 					    "sim:rtl,rows=4,cols=4"},
-				 *const four[] = {"sim:func,rows=4,cols=6"},
+				 *const four[] = {"sim:func,rows=4,cols=5"},
 				 *const two[] = {"sim:func,rows=4,cols=3,shuffle=1,seed=5"},
 				 *const one[] = {"sim:func,rows=4,cols=2", "sim:rtl,rows=4,cols=4"};
 
@@ -294,7 +294,7 @@ static void plans(void)
 {
 	static const struct {
 		uint32_t hidden, heads, cols, used;
-	} shapes[] = {{1600, 25, 64, 50}, {1280, 20, 64, 40}, {768, 12, 64, 48},
+	} shapes[] = {{1600, 25, 64, 50}, {1280, 20, 64, 60}, {768, 12, 64, 48},
 		      {1088, 17, 48, 34}, {4096, 32, 80, 64}, {768, 12, 48, 48}};
 
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
