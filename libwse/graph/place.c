@@ -20,38 +20,55 @@ static uint32_t room(const struct wse_value *v)
 	return most(v->bytes_at_start, v->bytes);
 }
 
+/* what is placed in some order */
+struct item {
+	struct wse_value *v;
+	uint64_t tight; /* bytes that are live at the fullest of its operations */
+};
+
 /*
  * by the beginning of their live ranges; of two that begin together the one that shrinks comes
  * last, so that what it gives back is not enclosed
  */
 static int by_begin(const void *a, const void *b)
 {
-	const struct wse_value *const *x = a, *const *y = b;
-	uint32_t shrinks_x = (*x)->bytes_at_start > (*x)->bytes,
-		 shrinks_y = (*y)->bytes_at_start > (*y)->bytes;
+	const struct wse_value *x = ((const struct item *)a)->v, *y = ((const struct item *)b)->v;
+	uint32_t shrinks_x = x->bytes_at_start > x->bytes, shrinks_y = y->bytes_at_start > y->bytes;
 
-	if ((*x)->first != (*y)->first)
-		return (*x)->first < (*y)->first ? -1 : 1;
+	if (x->first != y->first)
+		return x->first < y->first ? -1 : 1;
 	if (shrinks_x != shrinks_y)
 		return shrinks_x ? 1 : -1;
-	return *x < *y ? -1 : 1;
+	return x < y ? -1 : 1;
 }
 
 /* the largest first */
 static int by_size(const void *a, const void *b)
 {
-	const struct wse_value *const *x = a, *const *y = b;
+	const struct wse_value *x = ((const struct item *)a)->v, *y = ((const struct item *)b)->v;
 
-	return room(*x) != room(*y) ? (room(*x) > room(*y) ? -1 : 1) : by_begin(a, b);
+	return room(x) != room(y) ? (room(x) > room(y) ? -1 : 1) : by_begin(a, b);
+}
+
+static uint32_t range(const struct wse_value *v)
+{
+	return v->last - v->first;
 }
 
 /* the longest live range first */
 static int by_range(const void *a, const void *b)
 {
-	const struct wse_value *const *x = a, *const *y = b;
-	uint32_t lx = (*x)->last - (*x)->first, ly = (*y)->last - (*y)->first;
+	uint32_t x = range(((const struct item *)a)->v), y = range(((const struct item *)b)->v);
 
-	return lx != ly ? (lx > ly ? -1 : 1) : by_size(a, b);
+	return x != y ? (x > y ? -1 : 1) : by_size(a, b);
+}
+
+/* what is live where it is fullest first */
+static int by_tightness(const void *a, const void *b)
+{
+	uint64_t x = ((const struct item *)a)->tight, y = ((const struct item *)b)->tight;
+
+	return x != y ? (x > y ? -1 : 1) : by_range(a, b);
 }
 
 /* ---- what is taken when ---- */
@@ -224,17 +241,15 @@ static int place(struct wse_graph *g, struct tree *tree, struct wse_value *v)
 	return tree->failed;
 }
 
-static int place_all(struct wse_graph *g, struct tree *tree, struct wse_value **order,
-		     int (*by)(const void *a, const void *b))
+static int place_all(struct wse_graph *g, struct tree *tree, const struct item *order)
 {
 	int ret = 0;
 
 	for (uint32_t i = 0; i < 2 * tree->leaves; i++)
 		tree->node[i].all.n = tree->node[i].some.n = 0;
-	qsort(order, g->nvalues, sizeof(*order), by);
 	g->total = g->base + WSE_GRAPH_TOP;
 	for (uint32_t i = 0; i < g->nvalues && !ret; i++)
-		ret = place(g, tree, order[i]);
+		ret = place(g, tree, order[i].v);
 	if (ret == -E2BIG)
 		g->total = UINT32_MAX;
 	return ret == -E2BIG ? 0 : ret;
@@ -267,29 +282,37 @@ static uint32_t size_at(const struct wse_value *v, uint32_t op)
 	return op == v->first ? room(v) : v->bytes;
 }
 
-uint32_t wse_graph_peak(const struct wse_graph *g, uint64_t *live)
+/* bytes that are live at each operation; NULL: no memory */
+static uint64_t *live_bytes(const struct wse_graph *g)
 {
-	int64_t *more = calloc(g->nops + 2ul, sizeof(*more)); /* than at the operation before */
-	int64_t sum = 0, best = 0;
-	uint32_t peak = 0;
+	/* first, how many more than at the operation before: the sums never wrap below 0 */
+	uint64_t *live = calloc(g->nops + 2ul, sizeof(*live));
 
-	for (uint32_t i = 0; more && i < g->nvalues; i++) {
+	for (uint32_t i = 0; live && i < g->nvalues; i++) {
 		const struct wse_value *v = &g->values[i];
 
-		more[v->first] += room(v);
-		more[v->first + 1] -= room(v) - v->bytes;
-		more[v->last + 1] -= v->bytes;
+		live[v->first] += room(v);
+		live[v->first + 1] -= room(v) - v->bytes;
+		live[v->last + 1] -= v->bytes;
 	}
-	for (uint32_t op = 0; more && op < g->nops; op++) {
-		sum += more[op];
-		if (sum > best) {
-			best = sum;
+	for (uint32_t op = 1; live && op < g->nops; op++)
+		live[op] += live[op - 1];
+	return live;
+}
+
+uint32_t wse_graph_peak(const struct wse_graph *g, uint64_t *live)
+{
+	uint64_t *at = live_bytes(g), best = 0;
+	uint32_t peak = 0;
+
+	for (uint32_t op = 0; at && op < g->nops; op++)
+		if (at[op] > best) {
+			best = at[op];
 			peak = op;
 		}
-	}
-	free(more);
+	free(at);
 	if (live)
-		*live = (uint64_t)best;
+		*live = best;
 	return peak;
 }
 
@@ -324,29 +347,85 @@ void wse_graph_bytes(const struct wse_graph *g, uint32_t op, char *text, size_t 
 					kind[k].bytes, kind[k].what);
 }
 
-/* one after the other; 0 also where none of them fits: g->total says so */
+/* of another block, mostly */
+static int alike(const struct wse_value *a, const struct wse_value *b)
+{
+	return a->bytes == b->bytes && a->bytes_at_start == b->bytes_at_start &&
+	       range(a) == range(b);
+}
+
+/* those like item i come first; behind the n items is room for as many */
+static void promote(struct item *order, uint32_t n, uint32_t i)
+{
+	const struct wse_value *v = order[i].v;
+	uint32_t first = n, rest = 0;
+
+	for (uint32_t k = 0; k < n; k++)
+		if (alike(order[k].v, v))
+			order[first++] = order[k];
+		else
+			order[rest++] = order[k];
+	memmove(order + first - n, order, rest * sizeof(*order));
+	memcpy(order, order + n, (first - n) * sizeof(*order));
+}
+
+/* how often what found no place in an order is placed first */
+#define PROMOTED_MOST 6
+
+/* 0 also where it does not fit: g->total says so. order: place for twice the values */
+static int place_ordered(struct wse_graph *g, struct tree *tree, struct item *order,
+			 uint32_t promotions)
+{
+	int ret = place_all(g, tree, order);
+
+	while (g->total > g->tile.sram && promotions-- && !ret) {
+		uint32_t i = 0;
+
+		while (order[i].v->sram + room(order[i].v) + WSE_GRAPH_TOP <= g->tile.sram)
+			i++;
+		promote(order, g->nvalues, i);
+		ret = place_all(g, tree, order);
+	}
+	return ret;
+}
+
+static int (*const orders[])(const void *, const void *) = {by_begin, by_size, by_range,
+							    by_tightness};
+
+enum { ORDERS = sizeof(orders) / sizeof(*orders) };
+
+/*
+ * In one order after the other until all fit, first as they are, since no order is best for all
+ * graphs, then with promotions. 0 also where nothing helps: g->total is that of the least, then.
+ */
 static int place_in_orders(struct wse_graph *g)
 {
-	static int (*const orders[])(const void *, const void *) = {by_begin, by_size, by_range};
-	struct wse_value **order = calloc(g->nvalues + 1, sizeof(struct wse_value *));
-	uint32_t best = 0, least = UINT32_MAX, n = sizeof(orders) / sizeof(*orders);
+	struct item *order = calloc(2ul * g->nvalues + 1, sizeof(*order));
+	uint64_t *live = live_bytes(g);
+	uint32_t best = 0, least = UINT32_MAX;
 	struct tree tree;
 	int ret = tree_init(&tree, g->nops);
 
-	if (!order)
+	if (!order || !live)
 		ret = -ENOMEM;
-	for (uint32_t i = 0; i < g->nvalues && !ret; i++)
-		order[i] = &g->values[i];
-	/* no order is best for all graphs; the first that fits, or else the one that takes least */
-	for (uint32_t i = 0; i < n && least > g->tile.sram && !ret; i++) {
-		ret = place_all(g, &tree, order, orders[i]);
+	for (uint32_t i = 0; i < g->nvalues && !ret; i++) {
+		order[i].v = &g->values[i];
+		for (uint32_t op = g->values[i].first; op <= g->values[i].last; op++)
+			order[i].tight = live[op] > order[i].tight ? live[op] : order[i].tight;
+	}
+	for (uint32_t i = 0; i < 2 * ORDERS && least > g->tile.sram && !ret; i++) {
+		qsort(order, g->nvalues, sizeof(*order), orders[i % ORDERS]);
+		ret = place_ordered(g, &tree, order, i < ORDERS ? 0 : PROMOTED_MOST);
 		if (g->total < least) {
 			least = g->total;
 			best = i;
 		}
 	}
-	if (!ret && g->total != least)
-		ret = place_all(g, &tree, order, orders[best]);
+	if (!ret && g->total != least) {
+		qsort(order, g->nvalues, sizeof(*order), orders[best % ORDERS]);
+		ret = place_ordered(g, &tree, order, best < ORDERS ? 0 : PROMOTED_MOST);
+	}
+	free(live);
 	free(order);
 	tree_fini(&tree);
 	return ret;

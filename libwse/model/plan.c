@@ -103,6 +103,9 @@ void wse_plan_costs(const struct wse_model *m, struct wse_plan *p)
 
 /* ---- which numbers of tokens go ---- */
 
+/* modes behind those of the same bits that are tried where the one that fits spills */
+#define SPILLED_MORE 4
+
 /* what a number of tokens a core comes to, by its number: each is tried once */
 struct tries {
 	const struct wse_model *m;
@@ -112,6 +115,7 @@ struct tries {
 	struct wse_failure first;	   /* one that did not go */
 	uint64_t ops;			   /* of the graphs that were built */
 	uint64_t cycles;		   /* of the last one, if it fits */
+	uint32_t spills;		   /* of the last one */
 };
 
 static int build(struct tries *y, const struct wse_model *m, uint32_t t, uint32_t mode)
@@ -121,6 +125,7 @@ static int build(struct tries *y, const struct wse_model *m, uint32_t t, uint32_
 
 	y->ops += g.nops;
 	y->cycles = ret ? 0 : graph_cycles(&g);
+	y->spills = g.nspills;
 	wse_graph_fini(&g);
 	return ret;
 }
@@ -159,20 +164,28 @@ static uint32_t too_large(struct tries *y, uint32_t t)
 	return mode;
 }
 
-/* a mode that fits, or one with the same bits that takes fewer cycles, unless it was asked for */
+/*
+ * a mode that fits, or one with the same bits that takes fewer cycles, unless it was asked for.
+ * Where it spills, the next ones, of more chunks, may have room for copies that hold nothing up.
+ */
 static uint32_t cheapest(struct tries *y, uint32_t t, uint32_t mode)
 {
 	const struct wse_model_family *f = y->m->family;
+	uint32_t best = mode, last = f->last + f->alike, more = SPILLED_MORE, spills = y->spills;
 	uint64_t least = y->cycles;
-	uint32_t best = mode;
+	int ret;
 
 	if (mode < f->last || y->m->mode >= f->last)
 		return mode;
-	while (++mode < f->last + f->alike)
-		if (!try_mode(y, t, mode) && y->cycles < least) {
-			least = y->cycles;
-			best = mode;
-		}
+	while (++mode < last || (spills && more && mode < f->modes)) {
+		ret = try_mode(y, t, mode);
+		more -= mode >= last && ret != -EINVAL;
+		if (ret || y->cycles >= least)
+			continue;
+		least = y->cycles;
+		best = mode;
+		spills = y->spills;
+	}
 	return best;
 }
 

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "input/config.h"
 #include "model/gpt.h"
+#include "ops/ops.h"
 #include "model/plan.h"
 #include "num/num.h"
 #include "tap.h"
@@ -480,6 +481,46 @@ static void forward_of_large(void)
 	wse_plan_fini(&p);
 }
 
+static uint32_t count(const struct wse_graph *g, uint32_t kind)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < g->nops; i++)
+		n += g->ops[i].kind == kind;
+	return n;
+}
+
+/*
+ * GPT-J's width on columns of 12 features, padded, that have 64 tokens each: it spills, and with
+ * the FFN in chunks copies run beside kernels. No plain order of places leaves room for that:
+ * 49,328 bytes and more.
+ */
+static void tight(void)
+{
+	const struct wse_tile tile = {.rows = 32, .cols = 352, .lanes = 4, .sram = 48 * 1024};
+	const struct wse_gpt shape = {.vocab = 50400,
+				      .hidden = 4096,
+				      .layers = 28,
+				      .heads = 16,
+				      .filter = 16384,
+				      .positions = 2048,
+				      .seq = 2048,
+				      .eps = 1e-5f,
+				      .learned = 1};
+	struct wse_plan p = {0};
+	struct wse_model m;
+	int ret = wse_gpt_init(&m, &shape);
+	uint32_t fills;
+
+	ret = ret ? ret : wse_plan_make(&m, &tile, 4, 0, &p);
+	fills = ret ? 0 : count(&p.graph, WSE_OP_FILL);
+	ok(!ret && p.graph.tile.cols == tile.cols && p.graph.t == 64 && p.graph.nspills == 28 &&
+		   p.graph.variant > 1 && fills > 2 * p.graph.nspills,
+	   "GPT-J's width on 352 columns: %u bytes per core, %u spills come back in %u pieces%s%s",
+	   p.graph.total, p.graph.nspills, fills, ret ? ": " : "", ret ? wse_error() : "");
+	wse_plan_fini(&p);
+}
+
 int main(void)
 {
 	static const char *const wide[] = {"model.hidden_size=128", "model.filter_size=512",
@@ -509,6 +550,7 @@ int main(void)
 	for (size_t i = 0; i < sizeof(large) / sizeof(*large); i++)
 		plans(&large[i]);
 	divisors();
+	tight();
 	refused();
 	chunks();
 	spilled();
