@@ -60,7 +60,7 @@ static int may_fit(struct search *s, const struct wse_model *m, const struct wse
 
 static int plans(struct search *s, const struct wse_model *m, const struct wse_tile *tile)
 {
-	return may_fit(s, m, tile) && wse_plan_fits(m, tile, s->batch, s->micro, &s->ops);
+	return may_fit(s, m, tile) && wse_plan_fits(m, tile, s->batch, s->micro, &s->ops, NULL);
 }
 
 static int by_off(const void *a, const void *b)

@@ -461,7 +461,7 @@ static int find_columns(struct tries *y, const struct wse_tile *tile, struct wse
 }
 
 int wse_plan_fits(const struct wse_model *m, const struct wse_tile *tile, uint64_t batch,
-		  uint64_t micro_batch, uint64_t *ops)
+		  uint64_t micro_batch, uint64_t *ops, uint32_t *cols)
 {
 	struct tries y = {.m = m};
 	struct wse_failure before, whole;
@@ -473,6 +473,8 @@ int wse_plan_fits(const struct wse_model *m, const struct wse_tile *tile, uint64
 	ret = find_columns(&y, tile, &used, batch, micro_batch, &t, &whole);
 	if (ret)
 		wse_failure_undo(&before);
+	else if (cols)
+		*cols = used.cols;
 	*ops += y.ops;
 	return !ret;
 }

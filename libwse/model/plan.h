@@ -11,17 +11,17 @@
 #include "base/error.h"
 
 struct wse_plan {
-	struct wse_graph graph;		/* what the executors run; wse_plan_fini() frees it */
-	uint32_t columns;		/* of the tile; the model takes the first graph.tile.cols */
-	char idle[256];			/* why it does not take all of them */
-	uint32_t mode;			/* of the family's graph() */
-	uint32_t tokens;		/* per micro-batch */
-	uint32_t micro_batches;		/* per step */
-	uint64_t streamed_in;		/* bytes of a micro-batch: weights, as often as they come */
-	uint64_t streamed_out;		/* bytes of a micro-batch: gradients, outputs */
-	uint64_t spilled;		/* bytes of a micro-batch to the host, and as many back */
-	uint64_t cycles;		/* predicted, of a micro-batch */
-	double useful;			/* multiply-adds / (cycles x lanes x cores) */
+	struct wse_graph graph; /* what the executors run; wse_plan_fini() frees it */
+	uint32_t columns;	/* of the tile; the model takes the first graph.tile.cols */
+	char idle[256];		/* why it does not take all of them */
+	uint32_t mode;		/* of the family's graph() */
+	uint32_t tokens;	/* per micro-batch */
+	uint32_t micro_batches; /* per step */
+	uint64_t streamed_in;	/* bytes of a micro-batch: weights, as often as they come */
+	uint64_t streamed_out;	/* bytes of a micro-batch: gradients, outputs */
+	uint64_t spilled;	/* bytes of a micro-batch to the host, and as many back */
+	uint64_t cycles;	/* predicted, of a micro-batch */
+	double useful;		/* multiply-adds / (cycles x lanes x cores) */
 };
 
 /*
@@ -42,9 +42,12 @@ void wse_plan_fini(struct wse_plan *plan);
 /* cycles and bytes anew, after a unit's density was set */
 void wse_plan_costs(const struct wse_model *m, struct wse_plan *p);
 
-/* does it have a plan? Adds the operations of all graphs that were built for the answer to *ops */
+/*
+ * does it have a plan, and on how many columns (NULL: not asked)? Adds the operations of all graphs
+ * that were built for the answer to *ops
+ */
 int wse_plan_fits(const struct wse_model *m, const struct wse_tile *tile, uint64_t batch,
-		  uint64_t micro_batch, uint64_t *ops);
+		  uint64_t micro_batch, uint64_t *ops, uint32_t *cols);
 /* the next smaller batch that has one; 0: none */
 uint64_t wse_plan_batch(const struct wse_model *m, const struct wse_tile *tile, uint64_t batch,
 			uint64_t micro_batch);

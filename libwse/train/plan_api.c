@@ -89,16 +89,16 @@ static void print_network(const struct wse_config *cfg, const struct wse_plan *p
 		mb * (double)n.in.losses, mb * (double)n.out.squares, mb * (double)n.in.squares);
 }
 
-/* of all devices that the file asks for, in MB; of a rank where there are several */
+/* of all devices, in MB; of a rank where there are several */
 static void print_memory(const struct wse_config *cfg, const struct wse_plan *p, const char *uri,
-			 uint32_t ranks, const struct wse_exec_cfg *log)
+			 uint32_t devices, uint32_t ranks, const struct wse_exec_cfg *log)
 {
 	const double mb = 1e-6;
 	struct wse_memory m;
 	char exchange[40];
 
 	exchange[0] = 0;
-	if (wse_memory_of(cfg, p, uri, cfg->num_wse ? cfg->num_wse : 1, ranks, &m))
+	if (wse_memory_of(cfg, p, uri, devices, ranks, &m))
 		return;
 	if (m.exchange)
 		snprintf(exchange, sizeof(exchange), ", exchange %.0f", mb * (double)m.exchange);
@@ -236,7 +236,9 @@ static int plan(const struct wse_params *params, const char *uri, uint32_t flags
 		wse_logf(log, WSE_LOG_INFO, "parameters       %llu",
 			 (unsigned long long)out->weights);
 		print_sparsity(&params->cfg, log);
-		print_memory(&params->cfg, &p, uri, ranks ? ranks : 1, log);
+		/* each tile of a wafer on paper is a device */
+		print_memory(&params->cfg, &p, uri, systems * (on_paper ? paper.tiles : 1),
+			     ranks ? ranks : 1, log);
 		if (m.forward)
 			print_text(&p, log);
 		else if (ranks > 1)

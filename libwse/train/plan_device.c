@@ -18,58 +18,99 @@
  */
 static const struct {
 	const char *name, *is;
-} presets[] = {{"cs2", "rows=994,cols=750,lanes=4,link=136,ghz=1.1"}};
+} presets[] = {{"cs2", "rows=994,cols=750,lanes=4,link=136,ghz=1.1,tiles=0"}};
+
+/* tiles that a wafer is cut into, side by side */
+#define TILES_MOST 16u
+
+static const struct {
+	const char *key;
+	int whole;
+	double from, most;
+} options[] = {{"rows", 1, 1, 65535}, {"cols", 1, 1, 65535},	   {"lanes", 1, 1, 65535},
+	       {"sram", 1, 1, 1e9},   {"tiles", 1, 0, TILES_MOST}, {"link", 0, 0, 1e9},
+	       {"ghz", 0, 0, 1e9}};
+
+enum { ROWS, COLS, LANES, SRAM, TILES, LINK, GHZ, OPTIONS };
 
 /* "key=number,..." */
-static int read_options(const char *uri, const char *p, struct wse_plan_device *d)
+static int read_options(const char *uri, const char *p, double v[OPTIONS])
 {
-	static const char *const keys[] = {"rows", "cols", "lanes", "sram", "link", "ghz"};
-	double v[6] = {4, 4, 8, 48 * 1024, 0, 0};
-
 	while (*p) {
 		size_t n = strcspn(p, "="), end = strcspn(p, ","), i = 0;
 		char *stop;
 
-		while (i < 6 && (strlen(keys[i]) != n || strncmp(p, keys[i], n)))
+		while (i < OPTIONS &&
+		       (strlen(options[i].key) != n || strncmp(options[i].key, p, n)))
 			i++;
-		if (n >= end || i == 6)
+		if (n >= end || i == OPTIONS)
 			return wse_fail(-EINVAL,
 					"%.200s: \"%.*s\" is no option of plan:, which has rows, "
-					"cols, lanes, sram, link and ghz",
+					"cols, lanes, sram, tiles, link and ghz",
 					uri, (int)(end < 40 ? end : 40), p);
 		v[i] = strtod(p + n + 1, &stop);
-		if (stop != p + end || !(v[i] > 0.0) || v[i] > 1e9 ||
-		    (i < 4 && v[i] != floor(v[i])) || (i < 3 && v[i] > 65535.0))
-			return wse_fail(-EINVAL, "%.200s: %s takes a positive %s", uri, keys[i],
-					i < 4 ? "whole number" : "number");
+		if (stop != p + end || !(v[i] >= options[i].from) || v[i] > options[i].most ||
+		    (options[i].whole ? v[i] != floor(v[i]) : v[i] <= 0.0))
+			return wse_fail(
+				-EINVAL, "%.200s: %s takes a positive %s%s", uri, options[i].key,
+				options[i].whole ? "whole number" : "number",
+				i == TILES ? " up to 16, or 0: those of the shortest step" : "");
 		p += end + (p[end] == ',');
 	}
-	d->tile = (struct wse_tile){.rows = (uint32_t)v[0],
-				    .cols = (uint32_t)v[1],
-				    .lanes = (uint32_t)v[2],
-				    .sram = (uint32_t)v[3]};
-	d->link = v[4];
-	d->ghz = v[5];
-	return 1;
+	return 0;
 }
 
 int wse_plan_device(const char *uri, struct wse_plan_device *d)
 {
+	double v[OPTIONS] = {4, 4, 8, 48 * 1024, 1, 0, 0};
+	const char *own = uri + 5;
+
 	if (strncmp(uri, "plan:", 5))
 		return 0;
-	for (size_t i = 0; i < sizeof(presets) / sizeof(presets[0]); i++)
-		if (!strcmp(uri + 5, presets[i].name))
-			return read_options(uri, presets[i].is, d);
-	if (!strchr(uri, '='))
+	for (size_t i = 0; i < sizeof(presets) / sizeof(presets[0]); i++) {
+		size_t n = strlen(presets[i].name);
+
+		if (strncmp(own, presets[i].name, n) || (own[n] && own[n] != ','))
+			continue;
+		if (read_options(uri, presets[i].is, v))
+			return -EINVAL;
+		own += n + (own[n] == ',');
+		break;
+	}
+	if (own == uri + 5 && !strchr(uri, '='))
 		return wse_fail(-EINVAL,
 				"%.200s: the presets of plan: are cs2; or give "
 				"plan:rows=R,cols=C,lanes=L,link=B,ghz=F",
 				uri);
-	return read_options(uri, uri + 5, d);
+	if (read_options(uri, own, v))
+		return -EINVAL;
+	d->tile = (struct wse_tile){.rows = (uint32_t)v[ROWS],
+				    .cols = (uint32_t)v[COLS],
+				    .lanes = (uint32_t)v[LANES],
+				    .sram = (uint32_t)v[SRAM]};
+	d->tiles = (uint32_t)v[TILES];
+	d->link = v[LINK];
+	d->ghz = v[GHZ];
+	if (d->tiles > d->tile.cols)
+		return wse_fail(-EINVAL, "%.200s: %u columns are no %u tiles: choose tiles=%u", uri,
+				d->tile.cols, d->tiles, d->tile.cols);
+	return 1;
+}
+
+/* one of the tiles that a wafer is cut into */
+static struct wse_plan_device one_of(const struct wse_plan_device *wafer, uint32_t tiles)
+{
+	struct wse_plan_device d = *wafer;
+
+	d.tile.cols /= tiles;
+	d.link /= tiles;
+	d.tiles = 1;
+	return d;
 }
 
 /*
- * The planner's buses carry 8 bytes a cycle: so many columns share one that the link is all of them
+ * The planner's buses carry 8 bytes a cycle: so many columns share one that the link is all of
+ * those that the model takes
  */
 static uint32_t columns_a_bus(const struct wse_plan_device *d, uint32_t cols)
 {
@@ -78,103 +119,9 @@ static uint32_t columns_a_bus(const struct wse_plan_device *d, uint32_t cols)
 	return d->link > 0.0 && n > 1.0 ? (uint32_t)ceil(n) : 1;
 }
 
-/* columns that the model takes have the whole link: group comes as of so many and leaves as that */
-static int whole_link(const struct wse_model *m, struct wse_tile *tile,
-		      const struct wse_plan_device *d, uint64_t batch, uint64_t micro_batch,
-		      struct wse_plan *p)
+static uint64_t jobs_of(uint64_t micro_batches, uint32_t devices)
 {
-	int ret = wse_plan_make(m, tile, batch, micro_batch, p);
-	uint32_t group = columns_a_bus(d, p->graph.tile.cols);
-
-	if (ret || group == tile->group)
-		return ret;
-	tile->group = group;
-	wse_plan_fini(p);
-	return wse_plan_make(m, tile, batch, micro_batch, p);
-}
-
-static uint64_t jobs_of(uint64_t micro_batches, uint32_t systems)
-{
-	return (micro_batches + systems - 1) / systems;
-}
-
-/*
- * Samples of a micro-batch that divide the batch and fill so many rows or fewer: those with which a
- * system has the fewest micro-batches, and of those the fewest
- */
-static uint64_t best_samples(const struct wse_model *m, uint32_t rows, uint32_t t, uint64_t batch,
-			     uint32_t systems)
-{
-	uint64_t best = 0, least = UINT64_MAX;
-
-	/* whole rows of a sample, or whole samples of a row */
-	if (m->span % t && t % m->span)
-		return 0;
-	for (uint64_t n = (uint64_t)rows * t / m->span; n; n--) {
-		if (batch % n || n * m->span % t || jobs_of(batch / n, systems) > least)
-			continue;
-		least = jobs_of(batch / n, systems);
-		best = n;
-	}
-	return best;
-}
-
-/*
- * The fewest cycles a step: for each number of tokens a core, on the rows that the samples of a
- * micro-batch fill. Without spills cycles hardly depend on the rows, but the system that has the
- * most micro-batches sets the step's time.
- */
-static int fewest_cycles(const struct wse_model *m, const struct wse_plan_device *d, uint64_t batch,
-			 uint64_t micro_batch, uint32_t systems, struct wse_plan *best)
-{
-	struct wse_tile tile = d->tile;
-	struct wse_failure before;
-	uint64_t least = UINT64_MAX;
-	struct wse_plan p;
-
-	wse_failure_keep(&before, 0);
-	for (uint32_t t = WSE_TOKENS_MAX / tile.lanes * tile.lanes; t; t -= tile.lanes) {
-		uint64_t n = micro_batch ? micro_batch
-					 : best_samples(m, d->tile.rows, t, batch, systems);
-		uint64_t rows = n * m->span / t, ops = 0, cycles;
-
-		if (!n || n * m->span % t || rows > d->tile.rows)
-			continue;
-		tile.rows = (uint32_t)rows;
-		tile.group = columns_a_bus(d, tile.cols);
-		if (!wse_plan_fits(m, &tile, batch, n, &ops))
-			continue;
-		if (whole_link(m, &tile, d, batch, n, &p)) {
-			wse_plan_fini(&p);
-			continue;
-		}
-		cycles = p.cycles * jobs_of(p.micro_batches, systems);
-		if (cycles >= least) {
-			wse_plan_fini(&p);
-			continue;
-		}
-		if (least != UINT64_MAX)
-			wse_plan_fini(best);
-		least = cycles;
-		*best = p;
-	}
-	wse_failure_undo(&before);
-	return least != UINT64_MAX;
-}
-
-int wse_plan_device_make(const struct wse_model *m, const struct wse_plan_device *d, uint64_t batch,
-			 uint64_t micro_batch, uint32_t systems, struct wse_plan *p)
-{
-	struct wse_tile tile = d->tile;
-
-	if (fewest_cycles(m, d, batch, micro_batch, systems, p))
-		return 0;
-	/* what does not go is told of rows that sequences lie on: their lengths are such */
-	if (m->span > 1)
-		for (tile.rows = 1; 2 * tile.rows <= d->tile.rows;)
-			tile.rows *= 2;
-	tile.group = columns_a_bus(d, tile.cols);
-	return whole_link(m, &tile, d, batch, micro_batch, p);
+	return (micro_batches + devices - 1) / devices;
 }
 
 /* bytes of a micro-batch that the link carries to the cores, and from them */
@@ -186,41 +133,174 @@ static void link_bytes(const struct wse_plan *p, double *in, double *out)
 		*in += (double)p->graph.in[i].bytes;
 }
 
+/* does a micro-batch wait for one direction of the link after the other, all the time? */
+static int is_bound_by_link(const struct wse_plan *p, double link)
+{
+	double in, out;
+
+	link_bytes(p, &in, &out);
+	return link > 0.0 && (in + out) / link >= (double)p->cycles;
+}
+
+/* cycles of a micro-batch: the cores', or the link's if those are more */
+static double cycles_of(const struct wse_plan *p, double link)
+{
+	double most = (double)p->cycles, in, out;
+
+	if (link <= 0.0)
+		return most;
+	link_bytes(p, &in, &out);
+	most = in / link > most ? in / link : most;
+	return out / link > most ? out / link : most;
+}
+
+/*
+ * Samples of a micro-batch that divide the batch and fill so many rows or fewer: those with which a
+ * system has the fewest micro-batches, and of those the fewest
+ */
+static uint64_t best_samples(const struct wse_model *m, uint32_t rows, uint32_t t, uint64_t batch,
+			     uint32_t devices)
+{
+	uint64_t best = 0, least = UINT64_MAX;
+
+	/* whole rows of a sample, or whole samples of a row */
+	if (m->span % t && t % m->span)
+		return 0;
+	for (uint64_t n = (uint64_t)rows * t / m->span; n; n--) {
+		if (batch % n || n * m->span % t || jobs_of(batch / n, devices) > least)
+			continue;
+		least = jobs_of(batch / n, devices);
+		best = n;
+	}
+	return best;
+}
+
+/*
+ * The fewest cycles a step, *least or fewer: for each number of tokens a core, on the rows that the
+ * samples of a micro-batch fill. Without spills cycles hardly depend on the rows, but the device
+ * that has the most micro-batches sets the step's time. Fewer than half of the tokens that fit
+ * need more than twice the micro-batches. 1: found, and `best` is its plan.
+ */
+static int fewest_cycles(const struct wse_model *m, const struct wse_plan_device *d, uint64_t batch,
+			 uint64_t micro_batch, uint32_t devices, double *least,
+			 struct wse_plan *best)
+{
+	struct wse_tile tile = d->tile;
+	struct wse_plan p;
+	uint32_t fits = 0, cols;
+	int found = 0;
+
+	for (uint32_t t = WSE_TOKENS_MAX / tile.lanes * tile.lanes; t && 2 * t >= fits;
+	     t -= tile.lanes) {
+		uint64_t n = micro_batch ? micro_batch
+					 : best_samples(m, d->tile.rows, t, batch, devices);
+		uint64_t rows = n * m->span / t, ops = 0;
+		double cycles;
+
+		if (!n || n * m->span % t || rows > d->tile.rows)
+			continue;
+		tile.rows = (uint32_t)rows;
+		tile.group = columns_a_bus(d, tile.cols);
+		if (!wse_plan_fits(m, &tile, batch, n, &ops, &cols))
+			continue;
+		tile.group = columns_a_bus(d, cols);
+		if (wse_plan_make(m, &tile, batch, n, &p)) {
+			wse_plan_fini(&p);
+			continue;
+		}
+		fits = fits ? fits : t;
+		cycles = cycles_of(&p, d->link) * (double)jobs_of(p.micro_batches, devices);
+		if (cycles >= *least) {
+			wse_plan_fini(&p);
+			continue;
+		}
+		wse_plan_fini(best);
+		*least = cycles;
+		*best = p;
+		found = 1;
+	}
+	return found;
+}
+
+/* numbers of tiles that are not better than the best of fewer, one after the other: enough tried */
+#define WORSE_MOST 2
+
+int wse_plan_device_make(const struct wse_model *m, struct wse_plan_device *d, uint64_t batch,
+			 uint64_t micro_batch, uint32_t systems, struct wse_plan *p)
+{
+	uint32_t from = d->tiles ? d->tiles : 1, to = d->tiles ? d->tiles : TILES_MOST, worse = 0;
+	struct wse_failure before;
+	struct wse_plan_device of;
+	struct wse_tile tile;
+	double least = INFINITY;
+
+	memset(p, 0, sizeof(*p));
+	d->tiles = from;
+	wse_failure_keep(&before, 0);
+	for (uint32_t n = from; n <= to && n <= d->tile.cols && worse < WORSE_MOST; n++) {
+		of = one_of(d, n);
+		worse++;
+		if (!fewest_cycles(m, &of, batch, micro_batch, systems * n, &least, p))
+			continue;
+		d->tiles = n;
+		worse = 0;
+		if (is_bound_by_link(p, of.link)) /* each of more tiles has less of it */
+			break;
+	}
+	wse_failure_undo(&before);
+	if (least < INFINITY)
+		return 0;
+	/* what does not go is told of rows that sequences lie on: their lengths are such */
+	of = one_of(d, d->tiles);
+	tile = of.tile;
+	if (m->span > 1)
+		for (tile.rows = 1; 2 * tile.rows <= d->tile.rows;)
+			tile.rows *= 2;
+	tile.group = columns_a_bus(&of, tile.cols);
+	return wse_plan_make(m, &tile, batch, micro_batch, p);
+}
+
 void wse_plan_device_print(const struct wse_plan_device *d, const struct wse_config *cfg,
 			   const struct wse_plan *p, uint32_t systems,
 			   const struct wse_exec_cfg *log)
 {
 	const enum wse_log_level i = WSE_LOG_INFO;
 	const struct wse_graph *g = &p->graph;
-	double in, out, cores = (double)p->cycles, most = cores, jobs, seconds, tokens, flops, peak;
+	const struct wse_plan_device of = one_of(d, d->tiles);
+	double in, out, cores = (double)p->cycles, jobs, seconds, tokens, flops, peak;
 
 	if (g->tile.rows < d->tile.rows)
 		wse_logf(log, i, "                 %u of %u rows: samples fill those", g->tile.rows,
 			 d->tile.rows);
+	if (d->tiles > 1)
+		wse_logf(
+			log, i,
+			"wafer            %u tiles of %u x %u cores side by side, each a device of "
+			"its own with %g bytes a cycle",
+			d->tiles, of.tile.rows, of.tile.cols, of.link);
 	if (d->link > 0.0) {
 		link_bytes(p, &in, &out);
-		in /= d->link;
-		out /= d->link;
+		in /= of.link;
+		out /= of.link;
 		wse_logf(log, i,
 			 "link             %.0f cycles in, %.0f out a micro-batch at %g bytes a "
 			 "cycle, %.2f of the cores' %.0f",
-			 in, out, d->link, (in + out) / cores, cores);
-		most = in > most ? in : most;
-		most = out > most ? out : most;
+			 in, out, of.link, (in + out) / cores, cores);
 	}
-	jobs = (double)jobs_of(p->micro_batches, systems);
+	jobs = (double)jobs_of(p->micro_batches, systems * d->tiles);
 	if (d->ghz <= 0.0)
 		return;
-	seconds = jobs * most / (d->ghz * 1e9);
+	seconds = jobs * cycles_of(p, of.link) / (d->ghz * 1e9);
 	tokens = (double)p->tokens * p->micro_batches;
 	flops = 2.0 * (g->forward ? 1.0 : 3.0) * (double)cfg->model.family->macs(&cfg->model) *
 		tokens;
 	peak = 2.0 * d->tile.rows * d->tile.cols * d->tile.lanes * d->ghz * 1e9 * systems;
 	wse_logf(log, i,
-		 "step             %.4g s on %u system%s at %g GHz, %.0f micro-batches each: %.4g "
+		 "step             %.4g s on %u system%s at %g GHz, %.0f micro-batches %s: %.4g "
 		 "tokens/s",
-		 seconds, systems, systems == 1 ? "" : "s", d->ghz, jobs, tokens / seconds);
-	if (systems > 1 && !cfg->micro_batch)
+		 seconds, systems, systems == 1 ? "" : "s", d->ghz, jobs,
+		 d->tiles > 1 ? "a tile" : "each", tokens / seconds);
+	if (systems * d->tiles > 1 && !cfg->micro_batch)
 		wse_logf(
 			log, i,
 			"                 micro_batch_size %u is chosen for %u systems; a run chooses "

@@ -11,8 +11,9 @@
 
 struct wse_plan_device {
 	struct wse_tile tile;
-	double link; /* bytes a cycle from the host, and as many to it; 0: not said */
-	double ghz;  /* 0: not said */
+	uint32_t tiles; /* side by side, each with its part of cols and link; 0: not chosen yet */
+	double link;	/* bytes a cycle from the host, and as many to it; 0: not said */
+	double ghz;	/* 0: not said */
 };
 
 /*
@@ -22,11 +23,12 @@ struct wse_plan_device {
 int wse_plan_device(const char *uri, struct wse_plan_device *d);
 
 /*
- * As wse_plan_make(), on the rows of the tile that the samples fill: rows above them are idle, as
+ * As wse_plan_make(), of a tile, on the rows that the samples fill: rows above them are idle, as
  * columns are. Nothing runs on such a device, so no bit depends on what is chosen: where the file
- * has no micro_batch_size, it is the one of the shortest step on that many systems.
+ * has no micro_batch_size, it is the one of the shortest step on that many systems, and so is
+ * d->tiles.
  */
-int wse_plan_device_make(const struct wse_model *m, const struct wse_plan_device *d, uint64_t batch,
+int wse_plan_device_make(const struct wse_model *m, struct wse_plan_device *d, uint64_t batch,
 			 uint64_t micro_batch, uint32_t systems, struct wse_plan *p);
 
 /* lines of a step on `systems` of them */

@@ -20,7 +20,7 @@ static int one(const struct wse_model *m, const struct wse_tile *tile, const str
 	int ret;
 
 	/* where none fits, wse_plan_make() would look for what does */
-	if (!wse_plan_fits(m, tile, cfg->batch, cfg->micro_batch, &ops))
+	if (!wse_plan_fits(m, tile, cfg->batch, cfg->micro_batch, &ops, NULL))
 		return 0;
 	ret = wse_plan_make(m, tile, cfg->batch, cfg->micro_batch, &p);
 	ret = ret ? ret : wse_plan_sparse(cfg, &p);
