@@ -363,7 +363,7 @@ int wse_session_commit(struct wse_session *s, struct wse_step_result *r)
 	ret = wse_memx_commit(s->memx, &r->norm, &r->lr);
 	wse_profile_span(s->profile, WSE_SPAN_COMMIT, begin);
 
-	if (ret && !wse_session_check_grads(s))
+	if (ret == -ERANGE && !wse_session_check_grads(s))
 		wse_fail(ret, "the norm of the gradient is not finite");
 	if (ret)
 		return ret;
