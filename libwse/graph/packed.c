@@ -261,6 +261,31 @@ void wse_packed_pick(const struct wse_packed *p, const float *from, float *to)
 				*to++ = from[row * m->width + j + (size_t)__builtin_ctzll(w)];
 }
 
+void wse_packed_pick_rows(const struct wse_packed *p, uint32_t row, uint32_t end,
+			  const uint16_t *dense, uint16_t *own)
+{
+	const struct wse_mask_shape *m = &p->shape;
+
+	own += p->start[row];
+	for (; row < end; row++)
+		for (size_t j = 0; j < m->width; j = next_word(m, j))
+			for (uint64_t w = word(p->bits + wse_mask_byte(m, row, j)); w; w &= w - 1)
+				*own++ = dense[row * m->width + j + (size_t)__builtin_ctzll(w)];
+}
+
+void wse_packed_spread_rows(const struct wse_packed *p, uint32_t row, uint32_t end,
+			    const uint16_t *own, uint16_t *dense)
+{
+	const struct wse_mask_shape *m = &p->shape;
+
+	own += p->start[row];
+	memset(dense + row * m->width, 0, (end - row) * m->width * sizeof(*dense));
+	for (; row < end; row++)
+		for (size_t j = 0; j < m->width; j = next_word(m, j))
+			for (uint64_t w = word(p->bits + wse_mask_byte(m, row, j)); w; w &= w - 1)
+				dense[row * m->width + j + (size_t)__builtin_ctzll(w)] = *own++;
+}
+
 /* so many are there of a row before its element j */
 static size_t before(const struct wse_mask_shape *m, const unsigned char *row, size_t j)
 {

@@ -74,6 +74,14 @@ int wse_packed_places(const struct wse_packed *p, float *grads);
 /* gradients [rows][width] into the image's order [n]; to may be from */
 void wse_packed_pick(const struct wse_packed *p, const float *from, float *to);
 /*
+ * rows [row, end) of a dense image [rows][width] into the image's order [n], and back, where what
+ * is not there is 0: how images travel
+ */
+void wse_packed_pick_rows(const struct wse_packed *p, uint32_t row, uint32_t end,
+			  const uint16_t *dense, uint16_t *own);
+void wse_packed_spread_rows(const struct wse_packed *p, uint32_t row, uint32_t end,
+			    const uint16_t *own, uint16_t *dense);
+/*
  * elements [at, at + count) of the image out of those in its order; bits: those of the layout,
  * where its own have changed
  */

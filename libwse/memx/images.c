@@ -234,11 +234,25 @@ static void end_writing(struct wse_memx *mx, uint32_t unit)
 		mx->images.unit[unit].fwd.buf = mx->images.unit[unit].tr.buf = NULL;
 }
 
+/*
+ * Where what other ranks have of a unit's images comes from. They are kept from refresh to refresh
+ * unless they lie packed alone: then what was loaded comes from its owners, and before ranks have
+ * met nothing was
+ */
+static enum wse_memx_others others_of(const struct wse_memx *mx, uint32_t unit, int updating)
+{
+	int alone = wse_masks_alone(&mx->masks, unit);
+
+	if (updating || (alone && mx->share.peers.spread))
+		return WSE_OTHERS_SENT;
+	return mx->initial || alone ? WSE_OTHERS_MADE : WSE_OTHERS_KEPT;
+}
+
 /* updating: first, what the commit has not updated; its gradient is used up then */
 static int pass_unit(struct wse_memx *mx, uint32_t unit, int updating)
 {
-	/* what other ranks have of it is there already, unless it comes after an update */
-	int keep = mx->map.ranks > 1 && !updating;
+	enum wse_memx_others others = others_of(mx, unit, updating);
+	int keep = mx->map.ranks > 1 && others == WSE_OTHERS_KEPT;
 	int ret = mx->images.file ? wse_image_file_begin(mx->images.file, unit, keep) : 0, end;
 
 	if (ret)
@@ -248,7 +262,7 @@ static int pass_unit(struct wse_memx *mx, uint32_t unit, int updating)
 		ret = wse_memx_pass(mx, mx->map.pieces.first[unit], mx->map.pieces.first[unit + 1],
 				    updating);
 	if (!ret && mx->map.ranks > 1)
-		ret = wse_memx_pass_others(mx, unit, updating);
+		ret = wse_memx_pass_others(mx, unit, others);
 	if (!ret && mx->images.early[unit])
 		ret = copy_mirror(mx, unit);
 	if (!ret)
@@ -291,6 +305,27 @@ int wse_memx_give_up(struct wse_memx *mx, int err)
 	return err;
 }
 
+/* images that lie packed alone: their owners send them, when all ranks have come so far */
+static int is_sent(const struct wse_memx *mx, uint32_t unit)
+{
+	return mx->map.ranks > 1 && others_of(mx, unit, 0) == WSE_OTHERS_SENT;
+}
+
+int wse_memx_gather_images(struct wse_memx *mx)
+{
+	int ret = 0;
+
+	if (!mx->images.due)
+		return 0;
+	mx->images.due = 0;
+	mx->masks.moving = mx->masks.there;
+	for (uint32_t i = 0; i < mx->g->nunits && !ret; i++)
+		if (is_sent(mx, i))
+			ret = wse_memx_pass_unit(mx, i, 0);
+	mx->masks.moving = 0;
+	return wse_memx_give_up(mx, ret);
+}
+
 int wse_memx_refresh(struct wse_memx *mx)
 {
 	int ret = done_writing(mx);
@@ -306,8 +341,14 @@ int wse_memx_refresh(struct wse_memx *mx)
 	if (!ret && mx->map.ranks > 1) /* the others' are there */
 		ret = wse_memx_pass(mx, 0, mx->map.pieces.first[0], 0);
 	wse_map_ahead(&mx->map, mx->map.pieces.first[0], mx->map.pieces.n);
-	for (uint32_t i = 0; i < mx->g->nunits && !ret; i++)
-		ret = wse_memx_pass_unit(mx, i, 0);
+	for (uint32_t i = 0; i < mx->g->nunits && !ret; i++) {
+		if (!is_sent(mx, i)) {
+			ret = wse_memx_pass_unit(mx, i, 0);
+			continue;
+		}
+		mx->images.due = 1;
+		wse_memx_set_ready(mx, i, 0);
+	}
 	mx->masks.moving = 0;
 	return wse_memx_give_up(mx, ret);
 }

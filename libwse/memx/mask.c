@@ -123,15 +123,30 @@ int wse_masks_has(const struct wse_masks *m, uint32_t tensor)
 	return 0;
 }
 
+/* are inputs gathered from its matrix? */
+static int is_input(const struct wse_masks *m, uint32_t unit)
+{
+	return (m->tab->t[m->g->units[unit].weight].flags & WSE_TENSOR_INPUT) != 0;
+}
+
 void wse_masks_packs(struct wse_masks *m, int grads, int images)
 {
 	for (uint32_t i = 0; m->unit && i < m->g->nunits; i++) {
 		struct wse_unit_mask *k = &m->unit[i];
-		int input = k->buf && m->tab->t[m->g->units[i].weight].flags & WSE_TENSOR_INPUT;
+		int may = k->buf && !is_input(m, i);
 
-		k->packs = grads && k->buf && !input;
-		k->alone = images && k->buf && !input && !m->g->tile.no_linear;
+		k->packs = grads && may;
+		k->alone = images && may && !m->g->tile.no_linear;
 	}
+}
+
+int wse_masks_packs_any(const struct wse_masks *m)
+{
+	int any = 0;
+
+	for (uint32_t i = 0; m->unit && i < m->g->nunits; i++)
+		any |= m->unit[i].packs && !m->g->tile.no_linear;
+	return any;
 }
 
 /* ---- what streams read ---- */
@@ -192,21 +207,43 @@ static int layout(struct wse_masks *m, uint32_t unit, int back, int images)
 	return ret;
 }
 
+/* images 0, or no LINEAR streams: as gradients come back alone */
+static int lay_out(struct wse_masks *m, uint32_t unit, int images)
+{
+	struct wse_unit_mask *k = &m->unit[unit];
+	int ret;
+
+	if (!k->stale)
+		return 0;
+	images = images && !m->g->tile.no_linear;
+	ret = layout(m, unit, 0, images);
+	if (!ret && !m->g->forward && images)
+		ret = layout(m, unit, 1, images);
+	k->stale = ret != 0;
+	return ret ? wse_fail(ret, "no memory for the packed weights of %s",
+			      m->tab->t[m->g->units[unit].weight].name)
+		   : 0;
+}
+
+const struct wse_packed *wse_masks_rows(struct wse_masks *m, uint32_t unit, int images, int *ret)
+{
+	*ret = 0;
+	if (!m->there || !wse_masks_bits(m, unit) || is_input(m, unit))
+		return NULL;
+	*ret = lay_out(m, unit, images);
+	return *ret ? NULL : &m->unit[unit].packed;
+}
+
 int wse_masks_pack(struct wse_masks *m, uint32_t unit, struct wse_image *img, int images)
 {
 	struct wse_unit_mask *k = m->unit ? &m->unit[unit] : NULL;
-	int ret = 0;
+	int ret;
 
 	if (!k || !k->buf || !m->there || m->g->tile.no_linear)
 		return 0;
-	if (k->stale)
-		ret = layout(m, unit, 0, images);
-	if (!ret && k->stale && !m->g->forward && images)
-		ret = layout(m, unit, 1, images);
+	ret = lay_out(m, unit, images);
 	if (ret)
-		return wse_fail(ret, "no memory for the packed weights of %s",
-				m->tab->t[m->g->units[unit].weight].name);
-	k->stale = 0;
+		return ret;
 	img->packed = &k->packed;
 	if (k->packed.buf)
 		ret = wse_packed_image(&k->packed, wse_span_ptr(img->fwd), k->packed.buf->ptr);
@@ -214,6 +251,17 @@ int wse_masks_pack(struct wse_masks *m, uint32_t unit, struct wse_image *img, in
 		return ret;
 	img->packed_tr = &k->packed_tr;
 	return wse_packed_image(&k->packed_tr, wse_span_ptr(img->tr), k->packed_tr.buf->ptr);
+}
+
+uint64_t wse_masks_sum(const struct wse_masks *m)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; m->there && i < m->g->nunits; i++)
+		if (wse_masks_bits(m, i))
+			sum = sum * 31 +
+			      wse_checksum64(wse_masks_bits(m, i), wse_mask_bytes(&m->unit[i].fwd));
+	return sum;
 }
 
 uint64_t wse_masks_packed(const struct wse_graph *g, const struct wse_unit *u)

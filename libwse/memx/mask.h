@@ -58,12 +58,22 @@ static inline unsigned char *wse_masks_bits(const struct wse_masks *m, uint32_t 
  * packed, and (images) images do alone. Before wse_masks_show()
  */
 void wse_masks_packs(struct wse_masks *m, int grads, int images);
+/* do gradients of any? */
+int wse_masks_packs_any(const struct wse_masks *m);
 static inline int wse_masks_alone(const struct wse_masks *m, uint32_t unit)
 {
 	return m->unit && m->unit[unit].alone;
 }
 /* their place into the images, once they are there; and the transposed bits, by the others */
 void wse_masks_show(struct wse_masks *m, struct wse_image *images);
+/*
+ * How a unit's weights lie where they are packed, by the masks of now: images 0: of gradients and
+ * of what ranks send each other alone. NULL: it has no mask, or inputs are gathered from it; what
+ * was laid out before is no more. *ret: 0, -ENOMEM
+ */
+const struct wse_packed *wse_masks_rows(struct wse_masks *m, uint32_t unit, int images, int *ret);
+/* a checksum of all masks, the same on every rank; 0: there are none */
+uint64_t wse_masks_sum(const struct wse_masks *m);
 /*
  * A unit's images have been written: the weights that are there, packed, where streams are LINEAR;
  * images 0: the layout alone, which gradients come back in. -ENOMEM

@@ -45,7 +45,7 @@ int wse_memx_masks_again(struct wse_memx *mx)
 	return mx->cfg.forward || mx->cut ? 0 : wse_choose_largest(&mx->masks, &from);
 }
 
-int wse_memx_cut(struct wse_memx *mx)
+int wse_memx_loaded(struct wse_memx *mx)
 {
 	const struct wse_choose_source from = source(mx);
 	int ret = mx->cut ? wse_choose_largest(&mx->masks, &from) : 0;
@@ -53,7 +53,7 @@ int wse_memx_cut(struct wse_memx *mx)
 	if (!ret && mx->cut)
 		ret = wse_memx_refresh(mx);
 	mx->cut = 0;
-	return ret;
+	return ret ? ret : wse_memx_gather_images(mx);
 }
 
 /* where masks change after this step: to what, and gradients of the weights that stay */

@@ -41,10 +41,7 @@ static int open_store(struct wse_memx *mx)
 	return wse_store_ram(&mx->map.kept, arrays, &mx->map.store);
 }
 
-/*
- * What lies packed of masked units. Gradients in files do not, and images of several ranks are sent
- * with the places of all weights
- */
+/* What lies packed of masked units: not gradients in a file, nor images in one */
 static int open_masks(struct wse_memx *mx)
 {
 	const struct wse_memx_cfg *cfg = &mx->cfg;
@@ -53,25 +50,23 @@ static int open_masks(struct wse_memx *mx)
 
 	if (!ret)
 		wse_masks_packs(&mx->masks, may && !mx->grads.file,
-				may && !(cfg->dir && cfg->image_room) && mx->map.ranks == 1);
+				may && !(cfg->dir && cfg->image_room));
 	return ret;
 }
 
 /*
  * Weights and images of a run that begins: a piece is rounded into its image when its weights are
- * made, and a file of the state is not read for that. What other ranks keep goes into images as it
- * is made: then the one comes after the other. Masks come first: they do not depend on weights
- * that are kept.
+ * made, and a file of the state is not read for that; so are the weights that other ranks keep.
+ * Masks come first: they do not depend on weights that are kept.
  */
 static int make_initial(struct wse_memx *mx)
 {
 	int ret;
 
-	mx->initial = mx->map.ranks == 1;
+	mx->initial = 1;
 	ret = wse_choose_first(&mx->masks, mx->cfg.seed);
 	if (!ret)
-		ret = wse_map_init(&mx->map, mx->cfg.seed,
-				   mx->initial ? mx->map.pieces.first[0] : mx->map.pieces.n);
+		ret = wse_map_init(&mx->map, mx->cfg.seed, mx->map.pieces.first[0]);
 	ret = ret ? ret : wse_memx_refresh(mx);
 	mx->initial = 0;
 	return ret;

@@ -79,11 +79,15 @@ void wse_memx_state(struct wse_memx *mx, struct wse_memx_state *state);
 struct wse_masks *wse_memx_masks(struct wse_memx *mx);
 /*
  * Weights were loaded that have no masks: those of the largest magnitudes get one, where that is
- * how masks begin. Before wse_memx_refresh(); of several ranks, once all have loaded them,
- * wse_memx_cut() does it
+ * how masks begin. Before wse_memx_refresh(); of several ranks wse_memx_loaded() does it
  */
 int wse_memx_masks_again(struct wse_memx *mx);
-int wse_memx_cut(struct wse_memx *mx);
+/*
+ * Of several ranks that have joined, all together, once all have loaded or changed the state:
+ * masks, and images that lie packed, which come from the owners of their pieces. -errno of the
+ * link
+ */
+int wse_memx_loaded(struct wse_memx *mx);
 
 /*
  * Elements [from, from + count) of a tensor in its own order, out of one of the arrays (store.h) or
@@ -108,7 +112,10 @@ size_t wse_memx_longest(const struct wse_memx *mx);
 void wse_memx_moved(const struct wse_memx *mx, uint64_t *in, uint64_t *out);
 /* floats of masked matrices and their moments that are kept, of a sparse run: a test asks for it */
 size_t wse_memx_packed(const struct wse_memx *mx);
-/* after the state was loaded or changed by hand: rebuild the images. -errno of the store */
+/*
+ * after the state was loaded or changed by hand: rebuild the images. -errno of the store. Of
+ * several ranks wse_memx_loaded() comes next
+ */
 int wse_memx_refresh(struct wse_memx *mx);
 
 /* what inputs are gathered from [table.n], of the committed step: see wse_input in family.h */

@@ -49,6 +49,11 @@ struct wse_memx {
 		struct wse_shared_buf whole;
 		/* the unit whose image other ranks' weights go to; WSE_NO_UNIT: none */
 		uint32_t writing;
+		/*
+		 * of several ranks: weights were loaded, and what of them lies packed alone is to
+		 * come from its owners
+		 */
+		int due;
 		struct wse_input *inputs; /* [tab.n] */
 		/*
 		 * [tab.n], for gather: a tensor in its own order, of a unit, or in none of which
@@ -115,6 +120,8 @@ int wse_memx_want_image(void *ctx, uint32_t unit);
 int wse_memx_find_inputs(struct wse_memx *mx);
 /* updating: first, what the commit has not updated; the unit's gradient is used up then */
 int wse_memx_pass_unit(struct wse_memx *mx, uint32_t unit, int updating);
+/* of all ranks together: images that are due, from their owners. -errno of the link */
+int wse_memx_gather_images(struct wse_memx *mx);
 void wse_memx_set_ready(struct wse_memx *mx, uint32_t unit, int ready);
 /* of several ranks: a piece of a tensor in no unit into what inputs are gathered from */
 void wse_memx_show_piece(void *ctx, const struct wse_memx_piece *p, size_t from, size_t n,
@@ -131,8 +138,13 @@ int wse_memx_give_up(struct wse_memx *mx, int err);
 
 /* pieces [first, end) of a unit, or of tensors in none: updated, where that is due, and rounded */
 int wse_memx_pass(struct wse_memx *mx, uint32_t first, uint32_t end, int updating);
-/* the rest of a unit's images, of which other ranks have the pieces */
-int wse_memx_pass_others(struct wse_memx *mx, uint32_t unit, int updating);
+/* the rest of a unit's images, of which other ranks have the pieces: */
+enum wse_memx_others {
+	WSE_OTHERS_KEPT, /* as bf16 they are where they belong */
+	WSE_OTHERS_MADE, /* they are initial weights */
+	WSE_OTHERS_SENT, /* their owners send them: every rank does this for the unit */
+};
+int wse_memx_pass_others(struct wse_memx *mx, uint32_t unit, enum wse_memx_others from);
 
 /* ---- mask_update.c ---- */
 

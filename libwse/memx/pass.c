@@ -5,6 +5,8 @@
  */
 #include "memx/memx_inside.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "num/image.h"
@@ -112,7 +114,7 @@ int wse_memx_pass(struct wse_memx *mx, uint32_t first, uint32_t end, int updatin
 			continue;
 		ret = updating ? wse_memx_piece_grad(mx, p, &grad) : 0;
 		ret = ret ? ret : wse_map_get(&mx->map, k, array);
-		if (!ret && mx->initial)
+		if (!ret && mx->initial && p->unit != WSE_NO_UNIT)
 			ret = wse_map_init_piece(&mx->map, mx->cfg.seed, k, array[WSE_MEMX_P]);
 		if (ret)
 			break;
@@ -134,27 +136,53 @@ int wse_memx_pass(struct wse_memx *mx, uint32_t first, uint32_t end, int updatin
 	return ret;
 }
 
-/*
- * The rest of a unit's images, of which other ranks have the pieces: as bf16 they are there, or
- * come after an update; transposed they are made here.
- */
-int wse_memx_pass_others(struct wse_memx *mx, uint32_t unit, int updating)
+/* weights that come, by the masks of now: the gradients that lie by the old ones are used up */
+static int others_sent(struct wse_memx *mx, uint32_t unit)
+{
+	int ret;
+	const struct wse_packed *rows = wse_masks_rows(&mx->masks, unit, !mx->images.file, &ret);
+
+	return ret ? ret : wse_share_images(&mx->share, unit, rows);
+}
+
+/* initial weights of a piece that another rank has, w [count] */
+static int others_made(struct wse_memx *mx, uint32_t piece, float *w)
+{
+	const struct wse_memx_piece *p = &mx->map.pieces.p[piece];
+	int ret = wse_map_init_piece(&mx->map, mx->cfg.seed, piece, w);
+
+	if (!ret && mx->share.whole[p->unit])
+		memcpy(mx->share.whole[p->unit] + p->at, w, p->count * sizeof(*w));
+	return ret;
+}
+
+int wse_memx_pass_others(struct wse_memx *mx, uint32_t unit, enum wse_memx_others from)
 {
 	const struct wse_memx_pieces *l = &mx->map.pieces;
-	int ret = updating ? wse_share_images(&mx->share, unit) : 0;
+	float *made = from == WSE_OTHERS_MADE ? malloc(l->longest * sizeof(*made)) : NULL;
+	int ret = from == WSE_OTHERS_MADE && !made ? -ENOMEM : 0;
 
+	if (from == WSE_OTHERS_SENT)
+		ret = others_sent(mx, unit);
 	for (uint32_t k = l->first[unit]; k < l->first[unit + 1] && !ret; k++) {
 		const struct wse_memx_piece *p = &l->p[k];
 		float *array[WSE_MEMX_ARRAYS] = {NULL};
 
 		if (wse_map_has(&mx->map, k))
 			continue;
-		if (mx->share.whole[unit])
+		if (made)
+			ret = others_made(mx, k, made);
+		if (ret)
+			break;
+		if (made)
+			array[WSE_MEMX_P] = made;
+		else if (mx->share.whole[unit])
 			array[WSE_MEMX_P] = mx->share.whole[unit] + p->at;
 		if (p->rows && (array[WSE_MEMX_P] || mx->images.unit[unit].tr.buf))
 			pass_matrix(mx, p, array, NULL);
 		if (p->vec && array[WSE_MEMX_P])
 			pass_vectors(mx, p, array, NULL);
 	}
+	free(made);
 	return ret;
 }

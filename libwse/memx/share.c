@@ -80,6 +80,7 @@ void wse_share_fini(struct wse_share *s)
 	free(s->at);
 	free(s->first);
 	free(s->parts);
+	free(s->packed);
 	free(s->squares);
 	free(s->fetched);
 	memset(s, 0, sizeof(*s));
@@ -95,18 +96,24 @@ int wse_share_whole(struct wse_share *s, uint32_t unit)
 	return s->whole[unit] ? 0 : -ENOMEM;
 }
 
-/* floats of a piece, from `from` on, into the images; the transposed one is made by a refresh */
+/*
+ * floats of a piece, from `from` on, into the images; the transposed one is made by a refresh. An
+ * image that lies packed alone is not there: it comes from its owners when all have loaded
+ */
 static void write_image(struct wse_share *s, uint32_t piece, size_t from, size_t n, const float *in)
 {
 	const struct wse_memx_piece *p = &s->map->pieces.p[piece];
 	size_t matrix = p->count - p->vec, i = 0;
-	uint16_t *fwd = matrix ? (uint16_t *)wse_span_ptr(s->images[p->unit].fwd) + p->at : NULL;
-	float *vec = wse_span_ptr(s->images[p->unit].vec);
+	const struct wse_image *img = &s->images[p->unit];
+	uint16_t *fwd = matrix && img->fwd.buf ? (uint16_t *)wse_span_ptr(img->fwd) + p->at : NULL;
+	float *vec = wse_span_ptr(img->vec);
 
 	if (s->whole[p->unit])
 		memcpy(s->whole[p->unit] + p->at + from, in, n * sizeof(*in));
-	for (; i < n && from + i < matrix; i++)
+	for (; fwd && i < n && from + i < matrix; i++)
 		fwd[from + i] = wse_f32_to_bf16(in[i]);
+	if (from + i < matrix)
+		i = matrix - from;
 	if (i < n)
 		memcpy(vec + (from + i - matrix), in + i, (n - i) * sizeof(*in));
 }
@@ -227,29 +234,74 @@ int wse_share_squares(struct wse_share *s,
 
 /* ---- images ---- */
 
-int wse_share_images(struct wse_share *s, uint32_t unit)
+/* a unit's packed weights, this rank's among them. -ENOMEM */
+static int pick(struct wse_share *s, uint32_t unit, const struct wse_packed *rows)
+{
+	const struct wse_memx_pieces *l = &s->map->pieces;
+
+	if (rows->n > s->room) {
+		free(s->packed);
+		s->packed = malloc(rows->n * sizeof(*s->packed));
+		s->room = s->packed ? rows->n : 0;
+	}
+	if (rows->n && !s->packed)
+		return wse_fail(-ENOMEM, "no memory for the weights of unit %u", unit);
+	for (uint32_t k = l->first[unit]; k < l->first[unit + 1]; k++)
+		if (wse_map_has(s->map, k))
+			wse_packed_pick_rows(rows, l->p[k].row, l->p[k].row + l->p[k].rows,
+					     wse_span_ptr(s->images[unit].fwd), s->packed);
+	return 0;
+}
+
+static void spread(struct wse_share *s, uint32_t unit, const struct wse_packed *rows)
+{
+	const struct wse_memx_pieces *l = &s->map->pieces;
+
+	for (uint32_t k = l->first[unit]; k < l->first[unit + 1]; k++)
+		if (!wse_map_has(s->map, k))
+			wse_packed_spread_rows(rows, l->p[k].row, l->p[k].row + l->p[k].rows,
+					       s->packed, wse_span_ptr(s->images[unit].fwd));
+}
+
+/* the matrix of a piece, as it travels */
+static struct wse_memx_part matrix_part(const struct wse_share *s, const struct wse_memx_piece *p,
+					uint32_t owner, const struct wse_packed *rows)
+{
+	if (rows)
+		return (struct wse_memx_part){
+			owner, s->packed + rows->start[p->row],
+			(rows->start[p->row + p->rows] - rows->start[p->row]) * sizeof(uint16_t)};
+	return (struct wse_memx_part){owner,
+				      (uint16_t *)wse_span_ptr(s->images[p->unit].fwd) + p->at,
+				      (p->count - p->vec) * sizeof(uint16_t)};
+}
+
+int wse_share_images(struct wse_share *s, uint32_t unit, const struct wse_packed *rows)
 {
 	const struct wse_map *m = s->map;
 	const struct wse_memx_pieces *l = &m->pieces;
 	const struct wse_image *img = &s->images[unit];
 	uint32_t n = 0;
+	int ret;
 
+	rows = s->whole[unit] ? NULL : rows;
+	ret = rows ? pick(s, unit, rows) : 0;
 	s->have = UINT32_MAX; /* it is of the step before */
-	for (uint32_t k = l->first[unit]; k < l->first[unit + 1]; k++) {
+	for (uint32_t k = l->first[unit]; k < l->first[unit + 1] && !ret; k++) {
 		const struct wse_memx_piece *p = &l->p[k];
 		uint32_t owner = wse_memx_piece_owner(k, m->ranks);
-		size_t matrix = p->count - p->vec;
 
 		if (s->whole[unit])
 			s->parts[n++] = (struct wse_memx_part){owner, s->whole[unit] + p->at,
 							       p->count * sizeof(float)};
-		else if (matrix)
-			s->parts[n++] = (struct wse_memx_part){
-				owner, (uint16_t *)wse_span_ptr(img->fwd) + p->at,
-				matrix * sizeof(uint16_t)};
+		else if (p->count > p->vec)
+			s->parts[n++] = matrix_part(s, p, owner, rows);
 		if (!s->whole[unit] && p->vec)
 			s->parts[n++] = (struct wse_memx_part){owner, wse_span_ptr(img->vec),
 							       p->vec * sizeof(float)};
 	}
-	return s->peers.spread(s->peers.ctx, s->parts, n);
+	ret = ret ? ret : s->peers.spread(s->peers.ctx, s->parts, n);
+	if (!ret && rows)
+		spread(s, unit, rows);
+	return ret;
 }

@@ -2,11 +2,13 @@
 /*
  * What the ranks of a run give each other of a step. The owner of a piece (pieces.h) has its
  * parameters and moments and the sum of its gradient; the others get its streaming image, as bf16,
- * and all get the squares of all gradients, so that each knows the norm.
+ * of masked weights those that are there, and all get the squares of all gradients, so that each
+ * knows the norm.
  */
 #ifndef WSE_MEMX_SHARE_H
 #define WSE_MEMX_SHARE_H
 
+#include "graph/packed.h"
 #include "memx/map.h"
 
 /* bytes that one rank has and all others get into the same place */
@@ -40,6 +42,9 @@ struct wse_share {
 	size_t *at;	 /* [pieces.n]: the first of a piece */
 	size_t *first;	 /* [ranks + 1] */
 	struct wse_memx_part *parts;
+	/* masked weights of a unit that are there, in the image's order [room] */
+	uint16_t *packed;
+	size_t room;
 	/* the last piece that was fetched, UINT32_MAX: none; [pieces.longest] */
 	uint32_t have;
 	enum wse_memx_array which;
@@ -65,7 +70,10 @@ int wse_share_squares(struct wse_share *s,
 		      int (*grad)(void *ctx, uint32_t piece, const float **grad), void *ctx,
 		      float *scratch, double *sum);
 
-/* after an update: images of a unit from the owners of its pieces, this rank's to the others */
-int wse_share_images(struct wse_share *s, uint32_t unit);
+/*
+ * After an update: images of a unit from the owners of its pieces, this rank's to the others. rows:
+ * of its weights those that are there alone, the others are 0; NULL: all of them
+ */
+int wse_share_images(struct wse_share *s, uint32_t unit, const struct wse_packed *rows);
 
 #endif

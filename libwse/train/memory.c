@@ -234,21 +234,36 @@ static uint64_t grad_bytes(const struct wse_config *cfg, const struct wse_graph 
 }
 
 /* images in memory, but for what lies packed: of its units one is written at a time */
-static uint64_t images_of(const struct wse_graph *g, const struct wse_tensor_table *tab,
-			  uint32_t ranks)
+static uint64_t images_of(const struct wse_graph *g, const struct wse_tensor_table *tab)
 {
 	uint64_t sum = 0, most = 0;
 
 	for (uint32_t i = 0; i < g->nunits; i++) {
 		const struct wse_unit *u = &g->units[i];
 		uint64_t both = 2 * wse_unit_fwd_bytes(u);
-		int alone = u->density > 0.0 && !g->forward && !g->tile.no_linear && ranks == 1 &&
+		int alone = u->density > 0.0 && !g->forward && !g->tile.no_linear &&
 			    !is_input(g, tab, i);
 
 		sum += wse_unit_image_bytes(g, u) - (alone ? both : 0);
 		most = alone && both > most ? both : most;
 	}
 	return sum + most;
+}
+
+/* of several ranks: the weights of a unit that are sent without those that are not there */
+static uint64_t sent_packed(const struct wse_graph *g, const struct wse_tensor_table *tab)
+{
+	uint64_t most = 0, n;
+
+	for (uint32_t i = 0; i < g->nunits; i++) {
+		const struct wse_unit *u = &g->units[i];
+
+		if (u->density <= 0.0 || is_input(g, tab, i))
+			continue;
+		n = (uint64_t)(u->density * (double)u->outs * u->ins) * sizeof(uint16_t);
+		most = n > most ? n : most;
+	}
+	return most;
 }
 
 /* masks and, of LINEAR streams, the values of both images */
@@ -290,7 +305,7 @@ int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, con
 		wse_tensor_table_fini(&tab);
 		return wse_fail(ret, "%s", strerror(-ret));
 	}
-	m->images = images_of(g, &tab, forward ? 1 : ranks);
+	m->images = images_of(g, &tab);
 	for (uint32_t i = 0; i < g->nunits; i++) {
 		m->grads += grad_bytes(cfg, g, &tab, i) * (devices < mine ? devices : mine) *
 			    buffers(per);
@@ -320,7 +335,7 @@ int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, con
 		m->places = 0;
 	}
 	if (ranks > 1 && !forward)
-		m->exchange += exchange(plan, &pieces, ranks);
+		m->exchange += exchange(plan, &pieces, ranks) + sent_packed(g, &tab);
 	ret = state_in_memory(g, &kept, &tab, arrays, ranks, m);
 	m->far = far(&tab, &pieces);
 	m->state_file = wse_store_file_memory(&kept, arrays, &m->disk) + m->far;

@@ -55,12 +55,15 @@ static void one_rank(const struct wse_config *cfg, const struct wse_plan *plan,
 		const struct wse_memx_piece *p = &pieces->p[k];
 		int owns = wse_memx_piece_owner(k, ranks) == rank;
 		uint64_t bytes = 2 * (p->count - p->vec) + 4 * p->vec, sent = p->count;
+		double density = g->units[p->unit].density;
+		uint64_t there = (uint64_t)(density * (double)(p->count - p->vec));
 
+		if (density > 0.0)
+			bytes = 2 * there + 4 * p->vec;
 		if (is_whole(cfg, tab, &g->units[p->unit]))
 			bytes = 4 * p->count;
 		if (wse_memory_packs_grads(cfg, g, tab, p->unit))
-			sent = (uint64_t)(g->units[p->unit].density * (double)(p->count - p->vec)) +
-			       p->vec;
+			sent = there + p->vec;
 		floats += p->count;
 		grads += sent;
 		images += bytes;

@@ -99,6 +99,14 @@ static int make_facts(struct wse_session *s, char *text)
 	if (n < FACTS)
 		n += snprintf(text + n, (size_t)(FACTS - n), "max_steps\n%" PRIu64 "\n",
 			      s->cfg.max_steps);
+	/* what ranks send each other is as long as the masks and the way of gradients say */
+	if (n < FACTS && s->cfg.sparsity.n)
+		n += snprintf(text + n, (size_t)(FACTS - n),
+			      "masks\nchecksum %016" PRIx64 "\ngradients\n%s\n",
+			      wse_masks_sum(wse_memx_masks(s->memx)),
+			      wse_masks_packs_any(wse_memx_masks(s->memx))
+				      ? "packed"
+				      : "of all weights: in a file, or without LINEAR streams");
 	return ret ? ret : n < FACTS ? 0 : -ENOSPC;
 }
 
@@ -553,7 +561,7 @@ static int compare_loaded(struct wse_session *s, const char *path)
 				"same folder, on storage that they share",
 				path, wse_hosts_name(r->hosts, i, who, sizeof(who)));
 	free(all);
-	return ret ? ret : wse_memx_cut(s->memx);
+	return ret ? ret : wse_memx_loaded(s->memx);
 }
 
 int wse_ranks_load(struct wse_session *s, const char *path, enum wse_ckpt_load what)

@@ -69,7 +69,7 @@ int wse_ranks_collect(struct wse_session *s);
 int wse_ranks_read_first(struct wse_session *s, int (*read)(void *ctx), void *ctx);
 int wse_ranks_read_all(struct wse_session *s, int (*read)(void *ctx), void *ctx);
 
-/* rank 0: what it has loaded, the others load and compare */
+/* rank 0: what it has loaded, the others load and compare; or all of them call it */
 int wse_ranks_load(struct wse_session *s, const char *path, enum wse_ckpt_load what);
 /* rank 0: the run ends, with err and its sentence. Returns err, or what the link failed with */
 int wse_ranks_end(struct wse_session *s, int err, int stopped);

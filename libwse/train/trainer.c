@@ -448,6 +448,10 @@ int wse_trainer_set_tensor(struct wse_trainer *t, uint32_t i, const float *data,
 		ret = wse_memx_write(t->s.memx, WSE_MEMX_P, i, 0, n, data);
 	if (!ret)
 		ret = wse_memx_refresh(t->s.memx);
+	if (!ret && t->s.ranks)
+		ret = wse_ranks_meet(&t->s, WSE_TOGETHER_TENSOR, i);
+	if (!ret && t->s.ranks)
+		ret = wse_memx_loaded(t->s.memx);
 	return leave(t, ret);
 }
 
@@ -476,6 +480,8 @@ int wse_trainer_load(struct wse_trainer *t, const char *path, enum wse_ckpt_load
 		ret = wse_fail(-EINVAL,
 			       path ? "an unknown enum wse_ckpt_load" : "the path is NULL");
 	ret = ret ? ret : wse_session_load(&t->s, path, what);
+	if (!ret && t->s.ranks)
+		ret = wse_ranks_load(&t->s, path, what);
 	return leave(t, ret);
 }
 

@@ -424,9 +424,10 @@ static void forward(const char *type)
 }
 
 /* what the network carries, against what the plan says of the rank with most */
-static void network(const char *what, const char *yaml, const char *uri, uint32_t ranks)
+static void network(const char *what, const char *yaml, const char *set, const char *uri,
+		    uint32_t ranks)
 {
-	struct how h = {yaml, NULL, uri, 1, ranks, NULL, WSE_FILES_NONE, 0};
+	struct how h = {yaml, set, uri, 1, ranks, NULL, WSE_FILES_NONE, 0};
 	struct job j = {.how = &h, .steps = 2};
 	uint64_t out = 0, in = 0;
 	struct rank r[RANKS_MAX];
@@ -488,6 +489,8 @@ int main(void)
 			 {gpt, sparse, tile, 1, 1, NULL, WSE_FILES_NONE, 0}},
 			{"three quarters, which change places",
 			 {longer, rigl, wide, 1, 1, NULL, WSE_FILES_NONE, 0}},
+			{"three quarters left out, on two ranks",
+			 {gpt, sparse, tile, 1, 2, NULL, WSE_FILES_NONE, 0}},
 			{"three quarters left out, weights in a file",
 			 {gpt, sparse, tile, 1, 1, NULL, WSE_FILES_STATE, 0}},
 			{"a block of 64 on a quarter of the columns",
@@ -518,7 +521,8 @@ int main(void)
 	}
 	own_bits();
 	for (uint32_t ranks = 2; ranks <= (TAP_SANITIZED ? 2 : 4); ranks++)
-		network("the MLP", mlp, "sim:func,rows=4,cols=16", ranks);
+		network("the MLP", mlp, NULL, "sim:func,rows=4,cols=16", ranks);
+	network("the GPT, three quarters left out", gpt, sparse, "sim:func,rows=4,cols=16", 2);
 	unlink(text);
 	return tap_end();
 }

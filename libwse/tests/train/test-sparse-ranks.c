@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: MIT
-/* Sparse runs over several ranks, threads of this process: the checkpoint of one process. */
+/*
+ * Sparse runs over several ranks, threads of this process: the checkpoint of one process; what
+ * ranks send each other is packed, and what they keep of images.
+ */
+#include <errno.h>
+
 #include "base/error.h"
+#include "memx/ckpt.h"
 #include "ranks.h"
+#include "sparse.h"
 #include "tap.h"
+#include "train/network.h"
+#include "train/ranks.h"
 #define OWN_DIR "/dev/shm/wse-test-XXXXXX"
 #include "whole_run.h"
 
@@ -114,6 +123,298 @@ static void cut(void)
 	ok(!bad, "a dense checkpoint is cut to the largest weights on 1, 2 and 3 ranks alike");
 }
 
+/* ---- what travels ---- */
+
+/* a matrix of two pieces, so that ranks have a part of it; and vectors behind */
+static const struct sparse_case wide = {
+	"mlp", "name: mlp, window: 4, embedding_size: 16, hidden_sizes: [1024, 1056]",
+	"batch_size: 48, micro_batch_size: 16", ""};
+
+/* so large that gradients in files take less memory */
+static const struct sparse_case deep = {
+	"mlp",
+	"name: mlp, window: 8, embedding_size: 32, hidden_sizes: [256, 256, 256, 256, 256, 256, "
+	"256, 256, 256, 256, 256, 256]",
+	"batch_size: 192, micro_batch_size: 32", ""};
+
+struct trip {
+	const struct sparse_case *model; /* NULL: wide */
+	const char *sparsity[RANKS_MAX]; /* of a rank; NULL: rank 0's */
+	uint32_t ranks, steps;
+	int file_rank;	   /* has its gradients in a file; -1: none */
+	uint32_t breaks;   /* the send of the last rank that fails; 0: none */
+	char path[2][300]; /* checkpoints in the middle, and at the end */
+	const char *from;  /* a checkpoint to begin from */
+	/* of rank 0's last step */
+	struct wse_network plan;
+	uint64_t out[RANKS_MAX];
+	uint32_t masked, alone, sends[RANKS_MAX];
+	double loss;
+};
+
+static struct trip *on_trip;
+static const struct wse_link_ops *pair_ops;
+static struct wse_link_ops counting; /* those, and counted_send() */
+
+static int counted_send(struct wse_link *l, uint32_t to, uint32_t tag, const void *buf,
+			size_t bytes, void **req)
+{
+	uint32_t n = __atomic_add_fetch(&on_trip->sends[l->rank], bytes > 1000, __ATOMIC_RELAXED);
+
+	if (l->rank + 1 == on_trip->ranks && on_trip->breaks && n >= on_trip->breaks)
+		return -EPIPE;
+	return pair_ops->send(l, to, tag, buf, bytes, req);
+}
+
+static int count_sends(void)
+{
+	struct wse_link *link[1];
+
+	if (wse_link_pair(1, link))
+		return -1;
+	pair_ops = link[0]->ops;
+	counting = *pair_ops;
+	counting.send = counted_send;
+	pair_ops->close(link[0]);
+	return 0;
+}
+
+static int train_on(struct wse_session *s, struct trip *t, uint32_t rank)
+{
+	struct wse_step_result r = {0};
+	uint64_t in;
+	int ret = 0;
+
+	if (t->from) {
+		ret = wse_session_load(s, t->from, WSE_CKPT_ALL);
+		ret = ret || !s->ranks ? ret : wse_ranks_load(s, t->from, WSE_CKPT_ALL);
+	}
+	for (uint32_t i = 0; i < t->steps && !ret; i++) {
+		uint64_t out = 0;
+
+		if (s->ranks)
+			wse_ranks_carried(s->ranks, &out, &in);
+		ret = wse_session_compute(s, &r);
+		ret = ret ? ret : wse_session_commit(s, &r);
+		ret = ret ? ret : wse_memx_finish(s->memx);
+		if (s->ranks)
+			wse_ranks_carried(s->ranks, &t->out[rank], &in);
+		t->out[rank] -= out;
+		if (!ret && (i + 1 == t->steps || i + 1 == t->steps / 2) && t->path[0][0])
+			ret = wse_session_save(s, t->path[i + 1 == t->steps], NULL);
+	}
+	for (uint32_t i = 0; i < s->plan.graph.nunits && !rank; i++) {
+		const struct wse_image *img = &wse_memx_images(s->memx)[i];
+
+		t->masked += wse_masks_bits(wse_memx_masks(s->memx), i) != NULL;
+		t->alone += img->packed && !img->fwd.buf && !img->tr.buf;
+	}
+	if (!rank)
+		t->loss = r.loss;
+	return ret;
+}
+
+static int open_wide(const struct trip *t, uint32_t rank, struct wse_hosts *hosts,
+		     struct wse_session *s, struct wse_network *plan)
+{
+	const char *sparsity = t->sparsity[rank] ? t->sparsity[rank] : t->sparsity[0];
+	struct wse_memory m;
+	struct wse_config cfg;
+	int ret = sparse_config(t->model ? t->model : &wide, sparsity, &cfg);
+
+	if (!ret && (int)rank == t->file_rank) {
+		ret = wse_session_open(s, &cfg, four, 1, NULL);
+		ret = ret ? ret : wse_memory_of(&cfg, &s->plan, four[0], 1, t->ranks, &m);
+		wse_session_close(s);
+		cfg.memory_limit = wse_memory_sum(&m, WSE_FILES_GRADS);
+		if (!ret && wse_memory_file(&m, cfg.memory_limit) != WSE_FILES_GRADS)
+			ret = wse_fail(-EINVAL, "the limit does not ask for that");
+		snprintf(cfg.model_dir, sizeof(cfg.model_dir), "%s", dir);
+	}
+	if (!ret)
+		ret = wse_session_open_part(s, &cfg, four, 1, NULL, rank, hosts ? t->ranks : 0);
+	if (!ret && !rank)
+		ret = wse_network_of(&cfg, &s->plan, t->ranks, plan);
+	return ret;
+}
+
+static void *goes(void *arg)
+{
+	struct rank *me = arg;
+	struct trip *t = me->arg;
+	struct wse_hosts *hosts = NULL;
+	struct wse_session s = {0};
+	int joined;
+
+	if (me->link) {
+		me->link->ops = &counting;
+		me->ret = wse_hosts_open(me->link, &hosts);
+	}
+	me->ret = me->ret ? me->ret : open_wide(t, me->rank, hosts, &s, &t->plan);
+	if (hosts) {
+		joined = wse_ranks_join(&s, hosts, me->ret);
+		me->ret = me->ret ? me->ret : joined;
+	}
+	me->ret = me->ret ? me->ret : train_on(&s, t, me->rank);
+	if (me->ret && s.ranks)
+		me->ret = wse_ranks_fail(s.ranks, me->ret);
+	snprintf(me->why, sizeof(me->why), "%s", wse_error());
+	if (s.memx)
+		wse_session_close(&s);
+	return NULL;
+}
+
+static int travel(struct trip *t, uint32_t ranks, struct rank *r)
+{
+	t->ranks = ranks;
+	on_trip = t;
+	r[0] = (struct rank){.ranks = 1, .arg = t};
+	if (ranks > 1)
+		on_ranks(ranks, goes, t, r);
+	else
+		goes(&r[0]);
+	for (uint32_t i = 0; i < ranks; i++)
+		if (r[i].ret)
+			return r[i].ret;
+	return 0;
+}
+
+static int trip(struct trip *t, uint32_t ranks, char hash[2][65])
+{
+	struct rank r[RANKS_MAX];
+	int ret;
+
+	for (int i = 0; i < 2; i++)
+		snprintf(t->path[i], sizeof(t->path[i]), "%s/trip-%d.safetensors", dir, i);
+	ret = travel(t, ranks, r);
+	for (uint32_t i = 0; i < ranks && ret; i++)
+		printf("# rank %u of %u: %s\n", i, ranks, r[i].why);
+	for (int i = 0; i < 2 && !ret; i++)
+		ret = wse_ckpt_hash(t->path[i], hash[i]);
+	return ret;
+}
+
+/* bytes that rank 0 sends in a step of a dense run; 0: it failed */
+static uint64_t sent_dense(uint32_t ranks)
+{
+	static uint64_t sent[RANKS_MAX];
+	struct trip t = {.sparsity = {"0"}, .steps = 1, .file_rank = -1};
+	struct rank r[RANKS_MAX];
+
+	if (!sent[ranks] && !travel(&t, ranks, r))
+		sent[ranks] = t.out[0];
+	return sent[ranks];
+}
+
+/*
+ * Some ranks make the checkpoints of one; images lie packed alone, and a rank sends what the
+ * plan says (exact: of a run whose gradients are always packed), of a dense run's bytes a little
+ * more than the density. The last step is none in which masks change
+ */
+static void packed_trip(const char *sparsity, uint32_t most_ranks, int exact)
+{
+	char want[2][65], got[2][65];
+
+	for (uint32_t ranks = 1; ranks <= most_ranks; ranks++) {
+		struct trip t = {.sparsity = {sparsity}, .steps = 4, .file_rank = -1};
+		uint64_t all = ranks > 1 ? sent_dense(ranks) : 1;
+		int ret = all ? trip(&t, ranks, ranks > 1 ? got : want) : -1;
+		uint64_t plan = wse_carried_sum(&t.plan.out), most = 0;
+
+		for (uint32_t i = 0; i < ranks; i++)
+			most = t.out[i] > most ? t.out[i] : most;
+		ok(!ret && t.masked && t.alone == t.masked &&
+			   (ranks == 1 || (!memcmp(want, got, sizeof(want)) && t.out[0] &&
+					   t.out[0] < all / 100 * 28 && most < plan / 100 * 102 &&
+					   (!exact || most > plan / 100 * 98))),
+		   "%s: %u rank%s, images of %u of %u masked matrices lie packed alone; %.2f MB sent "
+		   "in a step, planned %.2f, by rank 0 %.2f of a dense run's",
+		   sparsity, ranks, ranks > 1 ? "s, the checkpoints of one" : "", t.alone, t.masked,
+		   1e-6 * (double)most, 1e-6 * (double)plan, (double)t.out[0] / (double)all);
+	}
+}
+
+/* a checkpoint of one rank on three, and of three on one */
+static void there_and_back(const char *sparsity)
+{
+	char want[2][65], got[2][65], path[300];
+	struct trip t = {.sparsity = {sparsity}, .steps = 4, .file_rank = -1}, on;
+	int ret = trip(&t, 1, want);
+
+	for (uint32_t ranks = 1; ranks <= 3 && !ret; ranks += 2) {
+		char cmd[700];
+
+		t = (struct trip){.sparsity = {sparsity}, .steps = 4, .file_rank = -1};
+		ret = trip(&t, ranks, got);
+		snprintf(path, sizeof(path), "%s/half-%u.safetensors", dir, ranks);
+		snprintf(cmd, sizeof(cmd), "cp %s %s", t.path[0], path);
+		ret = ret ? ret : system(cmd);
+		on = (struct trip){
+			.sparsity = {sparsity}, .steps = 2, .file_rank = -1, .from = path};
+		ret = ret ? ret : trip(&on, 4 - ranks, got);
+		ret = ret ? ret : strcmp(want[1], got[1]);
+		ok(!ret && on.alone == on.masked, "%s: two steps on %u rank%s, two more on %u",
+		   sparsity, ranks, ranks > 1 ? "s" : "", 4 - ranks);
+	}
+}
+
+/* rank 1 has another mask, or another way of gradients: a sentence before anything is sent */
+static void unlike(void)
+{
+	char mask[2][400], hash[2][65], path[300];
+	struct trip t;
+	struct rank r[RANKS_MAX];
+	int ret = 0;
+
+	for (int i = 0; i < 2; i++) {
+		t = (struct trip){
+			.sparsity = {i ? "{param_filter: '*', sparsity: 0.75, init_method: topk}"
+				       : "{param_filter: '*', sparsity: 0.75}"},
+			.steps = 2,
+			.file_rank = -1};
+		ret = ret ? ret : trip(&t, 1, hash);
+		snprintf(path, sizeof(path), "%s/mask-%d.safetensors", dir, i);
+		ret = ret ? ret : rename(t.path[1], path);
+		snprintf(mask[i], sizeof(mask[i]), "{param_filter: '*', mask_file: '%s'}", path);
+	}
+	t = (struct trip){.sparsity = {mask[0], mask[1]}, .steps = 1, .file_rank = -1};
+	ret = ret ? ret : travel(&t, 2, r);
+	ok(ret == -EINVAL && strstr(r[0].why, "has masks checksum") &&
+		   strstr(r[0].why, "give all ranks the same files"),
+	   "rank 1 has the masks of another run: %s", ret ? r[0].why : "");
+	t = (struct trip){.sparsity = {mask[0]}, .steps = 2, .file_rank = -1};
+	ret = trip(&t, 2, hash);
+	ok(!ret && t.alone && t.alone == t.masked, "masks of a file, on two ranks: packed");
+	t = (struct trip){.model = &deep,
+			  .sparsity = {"{param_filter: '*', sparsity: 0.25}"},
+			  .steps = 1,
+			  .file_rank = 1};
+	ret = travel(&t, 2, r);
+	ok(ret == -EINVAL && strstr(r[0].why, "has gradients of all weights"),
+	   "rank 1 has its gradients in a file, rank 0 has not: %s", ret ? r[0].why : "");
+}
+
+/* the last rank is gone at one message of a step or the other: the others name it */
+static void gone(void)
+{
+	const char *sparsity = "{param_filter: '*', sparsity: 0.75}";
+	struct trip t = {.sparsity = {sparsity}, .steps = 2, .file_rank = -1};
+	struct rank r[RANKS_MAX];
+	int ret = travel(&t, 3, r), bad = ret;
+	uint32_t sends = t.sends[2], n = 0;
+
+	for (uint32_t at = sends / 2; at < sends * 9 / 10 && !ret; at += sends / 8 + 1, n++) {
+		t = (struct trip){
+			.sparsity = {sparsity}, .steps = 2, .file_rank = -1, .breaks = at};
+		travel(&t, 3, r);
+		for (uint32_t i = 0; i < 3; i++)
+			if (!r[i].ret || !strstr(r[i].why, i == 2 ? "the link between" : "rank 2"))
+				bad = printf("# message %u, rank %u: %d, %s\n", at, i, r[i].ret,
+					     r[i].why);
+	}
+	ok(!bad && n > 2, "a rank is gone at %u of its %u messages: the others name it", n, sends);
+}
+
 int main(void)
 {
 	char cmd[100];
@@ -131,6 +432,19 @@ int main(void)
 	     "sparsity={sparsity: 0.75, algorithm: rigl, init_method: topk, update: {freq: 2}}");
 	resumed("sparsity={sparsity: 0.75, algorithm: rigl, update: {freq: 2}}");
 	cut();
+	if (sparse_begin() || count_sends()) {
+		printf("Bail out! no text, or no pair\n");
+		return 1;
+	}
+	packed_trip("{param_filter: '*', sparsity: 0.75}", 3, 1);
+	packed_trip("{param_filter: '*', sparsity: 0.75, algorithm: rigl, init_method: topk, "
+		    "update: {freq: 3}}",
+		    2, 0);
+	packed_trip("{param_filter: '*', sparsity: 0.75, algorithm: set, update: {freq: 3}}", 2, 1);
+	there_and_back("{param_filter: '*', sparsity: 0.75, algorithm: rigl, update: {freq: 2}}");
+	unlike();
+	gone();
+	sparse_done();
 	snprintf(cmd, sizeof(cmd), "rm -r %s", dir);
 	return tap_end() | system(cmd);
 }
