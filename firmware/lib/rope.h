@@ -22,8 +22,7 @@ static inline void rope_kernel(const struct wse_rope_args *a)
 	for (i = wse_col(); i >= a->group; i -= a->group)
 		;
 	first = i * half;
-	sin = cos + 4 * t * (pairs + first);
-	cos += 4 * t * first;
+	sin = cos + 4 * t * (pairs < half ? pairs : half);
 	pairs = pairs > first ? pairs - first : 0;
 	for (n = pairs < half ? pairs : half; n; n -= m) {
 		m = WSE_NACC / 2 / t;

@@ -211,11 +211,15 @@ static uint32_t embeddings(const struct build *b)
 /* the tables of angles or slopes */
 static void tables(struct build *b)
 {
-	if (b->m->rotary)
-		b->angles = wse_op_in(b->g, "angles", wse_gpt_in_angles(b->m), WSE_TYPE_F32,
-				      WSE_SHAPE_SHARED, b->m->rotary);
+	struct wse_gpt_turns turns = wse_gpt_turns_of(b->m, b->cols);
+	uint32_t in = wse_gpt_in_angles(b->m), rows = 2 * turns.pairs;
+
+	if (b->m->rotary && turns.group > 1)
+		b->angles = wse_op_in_group(b->g, "angles", in, WSE_TYPE_F32, rows, turns.group);
+	else if (b->m->rotary)
+		b->angles = wse_op_in(b->g, "angles", in, WSE_TYPE_F32, WSE_SHAPE_SHARED, rows);
 	if (b->m->alibi)
-		b->slopes = wse_op_slopes(b->g, wse_gpt_in_angles(b->m), b->m->heads);
+		b->slopes = wse_op_slopes(b->g, in, b->m->heads);
 }
 
 /*
@@ -263,6 +267,7 @@ static int make_graph(const struct wse_model *model, const struct wse_tile *tile
 			  .hidden = wse_gpt_wide_hidden(m, tile->cols),
 			  .head_vec = WSE_NO_VALUE,
 			  .head = wse_gpt_head_of(m->vocab, tile->cols, t)};
+	const struct wse_gpt_turns turns = wse_gpt_turns_of(m, tile->cols);
 	size_t tokens = (size_t)t * tile->rows;
 	uint32_t h = b.hidden, vocab, x, target, dy, d, dres = WSE_NO_VALUE;
 	struct alone embed = {0}, final;
@@ -323,7 +328,8 @@ static int make_graph(const struct wse_model *model, const struct wse_tile *tile
 	if (m->learned)
 		wse_graph_in(g, "rows of the positions", h * tokens * 2);
 	if (m->rotary)
-		wse_graph_in(g, "angles of the positions", m->rotary * tokens * 4);
+		wse_graph_in(g, "angles of the positions",
+			     2ul * turns.pairs * turns.group * tokens * 4);
 	if (m->alibi)
 		wse_graph_in(g, "slopes of the heads",
 			     wse_attn_slope_rows(t, m->heads) * tokens * 4);

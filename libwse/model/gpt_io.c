@@ -71,13 +71,14 @@ void wse_gpt_gather(const struct wse_model *model, const struct wse_graph *g,
 	const struct wse_gpt *m = wse_gpt(model);
 	const struct wse_rotary rotary = {m->rotary / 2, m->rotary_base, m->rotary_scale,
 					  m->rotary_low, m->rotary_high, m->rotary_original};
+	const struct wse_gpt_turns turns = wse_gpt_turns_of(m, g->tile.cols);
 	uint32_t t_all = wse_graph_tokens(g);
 
 	gather_rows(m, g, &in[T_WTE], samples, 0, wse_span_ptr(job->in[IN_TOKENS]));
 	if (m->learned)
 		gather_rows(m, g, &in[T_WPE], samples, 1, wse_span_ptr(job->in[IN_POSITIONS]));
 	if (m->rotary)
-		wse_rotary_table(&rotary, m->seq, t_all,
+		wse_rotary_table(&rotary, turns.pairs, turns.group, m->seq, t_all,
 				 wse_span_ptr(job->in[wse_gpt_in_angles(m)]));
 	if (m->alibi)
 		gather_slopes(m, g, wse_span_ptr(job->in[wse_gpt_in_angles(m)]));

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "num/nearest.h"
+#include "ops/rope.h"
 
 /* of hidden_size and filter_size, as a parameter file has them */
 #define NARROWEST 8u
@@ -230,6 +231,14 @@ uint32_t wse_gpt_wide_head(const struct wse_gpt *m, uint32_t cols)
 uint32_t wse_gpt_wide_hidden(const struct wse_gpt *m, uint32_t cols)
 {
 	return divides(m, cols) ? m->hidden : padded(m, m->hidden, 4 * cols);
+}
+
+struct wse_gpt_turns wse_gpt_turns_of(const struct wse_gpt *m, uint32_t cols)
+{
+	uint32_t group = kv_heads(m) < cols ? cols / kv_heads(m) : 1;
+
+	return (struct wse_gpt_turns){
+		wse_rope_pairs(m->rotary / 2, wse_gpt_wide_head(m, cols) / group), group};
 }
 
 /* the widest of its three, of queries, keys and values together where none are shared */

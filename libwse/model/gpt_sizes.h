@@ -24,6 +24,13 @@ static inline uint32_t wse_gpt_filter(const struct wse_gpt *m, uint32_t cols)
 uint32_t wse_gpt_wide_head(const struct wse_gpt *m, uint32_t cols);
 uint32_t wse_gpt_wide_hidden(const struct wse_gpt *m, uint32_t cols);
 
+/* pairs of features that turn on a column, at most, and columns that a head spans */
+struct wse_gpt_turns {
+	uint32_t pairs, group;
+};
+
+struct wse_gpt_turns wse_gpt_turns_of(const struct wse_gpt *m, uint32_t cols);
+
 /* in the fewest chunks; for any t: what is wrong with it is said later */
 struct wse_gpt_head wse_gpt_head_of(uint32_t vocab, uint32_t cols, uint32_t t);
 /* classes of a column, in all chunks */

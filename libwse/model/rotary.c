@@ -2,6 +2,8 @@
 /* The angles of rotary positions, in IEEE + - * / alone, so that they are the same everywhere. */
 #include "model/rotary.h"
 
+#include <string.h>
+
 #include "num/num.h"
 
 /* turns a token of pair i */
@@ -23,10 +25,13 @@ static double speed_of(const struct wse_rotary *r, uint32_t i)
 	return (1.0 - turns) * (speed / by) + turns * speed;
 }
 
-void wse_rotary_table(const struct wse_rotary *r, uint32_t seq, uint32_t tokens, float *table)
+void wse_rotary_table(const struct wse_rotary *r, uint32_t per, uint32_t columns, uint32_t seq,
+		      uint32_t tokens, float *table)
 {
-	for (uint32_t i = 0; i < r->pairs; i++) {
-		float *cos = table + (uint64_t)i * tokens, *sin = cos + (uint64_t)r->pairs * tokens;
+	memset(table, 0, 2ul * columns * per * tokens * sizeof(*table));
+	for (uint32_t i = 0; i < r->pairs && i < columns * per; i++) {
+		float *cos = table + (i / per * 2ul * per + i % per) * tokens;
+		float *sin = cos + (uint64_t)per * tokens;
 		double speed = speed_of(r, i);
 
 		for (uint32_t t = 0; t < tokens && t < seq; t++) {

@@ -19,9 +19,10 @@ struct wse_rotary {
 };
 
 /*
- * table [2][pairs][tokens]: cosine and sine of the angle by which pair i turns at token t, whose
- * position is t % seq
+ * table [columns][2][per][tokens]: cosine and sine of the angle by which pair i turns at token t,
+ * whose position is t % seq; column i / per has pair i. Behind the last pair there are zeros.
  */
-void wse_rotary_table(const struct wse_rotary *r, uint32_t seq, uint32_t tokens, float *table);
+void wse_rotary_table(const struct wse_rotary *r, uint32_t per, uint32_t columns, uint32_t seq,
+		      uint32_t tokens, float *table);
 
 #endif

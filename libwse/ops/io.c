@@ -22,11 +22,12 @@ size_t wse_rows_bytes(const struct wse_graph *g, const struct wse_value *v)
 	       wse_graph_tokens(g) * element(v);
 }
 
-/* parts: of the input or output, of which the value is one */
+/* parts: of the input or output, of which the value is one; group: as wse_op_in_group()'s, or 0 */
 static int check_rows(const struct wse_graph *g, uint32_t value, const struct wse_io *io,
-		      uint32_t n, uint32_t nio, uint32_t parts)
+		      uint32_t n, uint32_t nio, uint32_t parts, uint32_t group)
 {
 	const struct wse_value *v;
+	size_t bytes;
 
 	if (value == WSE_NO_VALUE)
 		return wse_fail(-EINVAL, "the value is missing");
@@ -35,9 +36,14 @@ static int check_rows(const struct wse_graph *g, uint32_t value, const struct ws
 		return wse_fail(-EINVAL, "value %u has no tokens", value);
 	if (n >= nio)
 		return wse_fail(-EINVAL, "there is no input or output %u of %u", n, nio);
-	if (io[n].bytes != wse_rows_bytes(g, v) * parts)
+	if (group && (v->shape != WSE_SHAPE_TOKENS || g->tile.cols % group))
+		return wse_fail(-EINVAL, "value %u does not lie on groups of %u columns", value,
+				group);
+	bytes = wse_rows_bytes(g, v) * parts;
+	bytes = group ? bytes / g->tile.cols * group : bytes;
+	if (io[n].bytes != bytes)
 		return wse_fail(-EINVAL, "\"%s\" has %zu bytes, value %u has %zu", io[n].name,
-				io[n].bytes, value, wse_rows_bytes(g, v) * parts);
+				io[n].bytes, value, bytes);
 	return 0;
 }
 
@@ -65,7 +71,8 @@ static struct wse_copy span_copy(struct wse_emit *e, struct wse_span s, uint32_t
 
 /* ---- in ---- */
 
-enum { A_NUMBER, A_PART, A_PARTS }; /* of the input or output; which part of how many */
+/* of the input or output; which part of how many; columns that have what others have, too, or 0 */
+enum { A_NUMBER, A_PART, A_PARTS, A_GROUP };
 
 uint32_t wse_op_in(struct wse_graph *g, const char *what, uint32_t input, enum wse_type type,
 		   enum wse_shape shape, uint32_t rows)
@@ -86,6 +93,15 @@ uint32_t wse_op_in_part(struct wse_graph *g, const char *what, uint32_t input, e
 	return v;
 }
 
+uint32_t wse_op_in_group(struct wse_graph *g, const char *what, uint32_t input, enum wse_type type,
+			 uint32_t rows, uint32_t group)
+{
+	uint32_t v = wse_op_in(g, what, input, type, WSE_SHAPE_TOKENS, rows);
+
+	g->ops[g->nops - 1].arg[A_GROUP] = group;
+	return v;
+}
+
 static int check_part(const struct wse_op *op)
 {
 	return op->arg[A_PART] < op->arg[A_PARTS]
@@ -99,7 +115,8 @@ static int in_check(const struct wse_graph *g, const struct wse_op *op)
 	int ret = check_part(op);
 
 	return ret ? ret
-		   : check_rows(g, op->out[0], g->in, op->arg[A_NUMBER], g->nin, op->arg[A_PARTS]);
+		   : check_rows(g, op->out[0], g->in, op->arg[A_NUMBER], g->nin, op->arg[A_PARTS],
+				op->arg[A_GROUP]);
 }
 
 /* where a value is in the job's input or output */
@@ -114,9 +131,11 @@ static void in_emit(struct wse_emit *e, const struct wse_op *op)
 {
 	struct wse_span s = part_span(e->g, e->job->in[op->arg[A_NUMBER]], op, op->out[0]);
 	struct wse_copy c = span_copy(e, s, op->out[0]);
+	uint16_t all = c.cols;
 
 	c.broadcast = e->bcast_dim && !c.cstride; /* each row's lines for all its columns */
-	if (c.buf)
+	c.cols = op->arg[A_GROUP] ? (uint16_t)op->arg[A_GROUP] : all;
+	for (; c.buf && c.col0 < all; c.col0 = (uint16_t)(c.col0 + c.cols))
 		wse_emit_cmd(e, wse_cmd_copy_in(c));
 }
 
@@ -124,8 +143,12 @@ static int in_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 {
 	struct wse_span s = part_span(o->g, o->job->in[op->arg[A_NUMBER]], op, op->out[0]);
 
-	memcpy(wse_oracle_mem(o, op->out[0]), wse_span_ptr(s),
-	       wse_rows_bytes(o->g, &o->g->values[op->out[0]]));
+	size_t bytes = wse_rows_bytes(o->g, &o->g->values[op->out[0]]), cols = o->g->tile.cols;
+	size_t of = op->arg[A_GROUP] ? bytes / cols * op->arg[A_GROUP] : bytes;
+	char *to = wse_oracle_mem(o, op->out[0]);
+
+	for (size_t at = 0; at < bytes; at += of)
+		memcpy(to + at, wse_span_ptr(s), of);
 	return 0;
 }
 
@@ -168,7 +191,8 @@ static int out_check(const struct wse_graph *g, const struct wse_op *op)
 	int ret = check_part(op);
 
 	return ret ? ret
-		   : check_rows(g, op->in[0], g->out, op->arg[A_NUMBER], g->nout, op->arg[A_PARTS]);
+		   : check_rows(g, op->in[0], g->out, op->arg[A_NUMBER], g->nout, op->arg[A_PARTS],
+				0);
 }
 
 static void out_emit(struct wse_emit *e, const struct wse_op *op)

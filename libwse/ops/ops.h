@@ -90,6 +90,13 @@ int wse_ops_finish(struct wse_graph *g);
 uint32_t wse_op_map(struct wse_graph *g, enum wse_op_kind kind, uint32_t program, uint32_t a,
 		    uint32_t b, const char *what);
 
+/*
+ * an input of so many rows for each of `group` columns, [group][rows][T]: the columns behind them
+ * have the same, group by group
+ */
+uint32_t wse_op_in_group(struct wse_graph *g, const char *what, uint32_t input, enum wse_type type,
+			 uint32_t rows, uint32_t group);
+
 /* an input that comes as several values, one behind the other: part 0 ... parts - 1 of it */
 uint32_t wse_op_in_part(struct wse_graph *g, const char *what, uint32_t input, enum wse_type type,
 			enum wse_shape shape, uint32_t rows, uint32_t part, uint32_t parts);

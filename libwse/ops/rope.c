@@ -28,7 +28,7 @@ void wse_rope_oracle(const struct wse_rope *r, const float *table, uint16_t *x)
 	uint32_t left = r->all > r->first ? r->all - r->first : 0;
 	uint32_t pairs = left < r->d / 2 ? left : r->d / 2, saved = wse_ftz_enter();
 	size_t n = r->tokens;
-	const float *cos = table + r->first * n, *sin = cos + r->all * n;
+	const float *cos = table, *sin = cos + wse_rope_pairs(r->all, r->d) * n;
 
 	for (size_t h = 0; h < r->heads; h++)
 		for (size_t i = 0; i < pairs; i++)
@@ -80,8 +80,9 @@ static int rope_check(const struct wse_graph *g, const struct wse_op *op)
 	if (wse_check_value(g, qkv, WSE_TYPE_BF16, WSE_SHAPE_TOKENS, g->values[qkv].rows,
 			    "queries, keys and values"))
 		return -EINVAL;
-	return wse_check_value(g, op->in[IN_TABLE], WSE_TYPE_F32, WSE_SHAPE_SHARED, 2 * pairs,
-			       "the table of angles");
+	return wse_check_value(g, op->in[IN_TABLE], WSE_TYPE_F32,
+			       group > 1 ? WSE_SHAPE_TOKENS : WSE_SHAPE_SHARED,
+			       2 * wse_rope_pairs(pairs, op->arg[A_D]), "the table of angles");
 }
 
 static void rope_emit(struct wse_emit *e, const struct wse_op *op)
@@ -109,10 +110,12 @@ static int rope_run_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 			     .back = (int)op->arg[A_BACK]};
 	size_t column = (size_t)o->g->values[op->in[IN_QKV]].rows * r.tokens;
 	uint16_t *x = wse_oracle_mem(o, op->in[IN_QKV]);
+	size_t own = op->arg[A_GROUP] > 1 ? 2ul * wse_rope_pairs(r.all, r.d) * r.tokens : 0;
+	const float *table = wse_oracle_mem(o, op->in[IN_TABLE]);
 
 	for (uint32_t c = 0; c < o->g->tile.cols; c++) {
 		r.first = c % op->arg[A_GROUP] * (r.d / 2);
-		wse_rope_oracle(&r, wse_oracle_mem(o, op->in[IN_TABLE]), x + c * column);
+		wse_rope_oracle(&r, table + c * own, x + c * column);
 	}
 	return 0;
 }
@@ -120,7 +123,7 @@ static int rope_run_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 /* of the column that turns most */
 static uint64_t rope_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
-	uint64_t half = op->arg[A_D] / 2, pairs = op->arg[A_PAIRS] < half ? op->arg[A_PAIRS] : half;
+	uint64_t pairs = wse_rope_pairs(op->arg[A_PAIRS], op->arg[A_D]);
 	uint64_t per = WSE_ROPE_SUMS / g->t, chunks = (pairs + per - 1) / per;
 
 	return WSE_START_CYCLES + 217 + op->arg[A_HEADS] * (chunks * 11 + pairs * g->t * 14 / 5);

@@ -13,20 +13,26 @@
 #include "ops/ops.h"
 
 /*
- * x: bf16 [heads][d][tokens] of a column; table: [2][all][tokens], cosines, then sines, of all
- * pairs of a head, of which [first, first + d / 2) are the column's
+ * x: bf16 [heads][d][tokens] of a column, which has the pairs [first, first + d / 2) of a head's
+ * `all`, or none. table: [2][wse_rope_pairs()][tokens], cosines, then sines, of the column's pairs
  */
 struct wse_rope {
 	uint32_t tokens, d, heads, all, first;
 	int back;
 };
 
+/* pairs of a column that has most of them; d: features of a head on it */
+static inline uint32_t wse_rope_pairs(uint32_t all, uint32_t d)
+{
+	return all < d / 2 ? all : d / 2;
+}
+
 void wse_rope_oracle(const struct wse_rope *r, const float *table, uint16_t *x);
 
 /*
  * Queries and keys of every head turn in place, forward or back: qkv is [queries, keys, values][T],
  * `heads` are those of both in a column with d features each, and a head spans `group` columns.
- * table: binary32 [2][pairs][T], shared.
+ * table: binary32 [2][wse_rope_pairs()][T] of a column's own pairs: shared where group is 1.
  */
 struct wse_rope_op {
 	uint32_t program, qkv, table;

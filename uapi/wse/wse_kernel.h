@@ -308,10 +308,11 @@ static inline uint32_t wse_attn_past_work(uint32_t t, uint32_t s, uint32_t d)
  */
 struct wse_rope_args {
 	uint32_t x;		/* bf16 [heads][d][T]: of queries, then of keys */
-	/* binary32 [2][pairs][T]: cosines, then sines, of a whole head's pairs */
+	/* binary32 [2][n][T]: cosines, then sines, of this column's; n = min(pairs, d / 2) */
 	uint32_t table;
 	uint32_t t;		/* at most 64 */
 	uint32_t d;		/* even */
+	/* pairs of a whole head, which spans `group` columns: the last of them may have none */
 	uint32_t heads, pairs, group;
 	uint32_t back;		/* 0 or 1 */
 };

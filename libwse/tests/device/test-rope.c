@@ -11,9 +11,10 @@
 static void test(struct rig *g, const struct wse_rope_args *shape, int wild)
 {
 	uint32_t tokens = shape->t * g->tile.rows, per = shape->d * shape->heads;
-	uint32_t width = per * g->tile.cols, rows = 2 * shape->pairs;
+	uint32_t width = per * g->tile.cols, pairs = wse_rope_pairs(shape->pairs, shape->d);
+	uint32_t rows = 2 * pairs;
 	uint16_t *x = rig_numbers((size_t)width * tokens, 2, wild);
-	float *table = rig_numbers((size_t)rows * tokens, 4, wild);
+	float *table = rig_numbers((size_t)rows * g->tile.cols * tokens, 4, wild);
 	struct wse_rope_args a = *shape;
 	struct wse_rope r = {tokens, a.d, a.heads, a.pairs, 0, (int)a.back};
 	int ret;
@@ -22,12 +23,12 @@ static void test(struct rig *g, const struct wse_rope_args *shape, int wild)
 	a.x = rig_alloc(g, per * a.t * 2);
 	a.table = rig_alloc(g, rows * a.t * 4);
 	rig_rows(g, a.x, x, width, tokens, 2);
-	for (uint32_t i = 0; i < rows; i++)
-		rig_tokens(g, a.table + 4 * i * a.t, table + (size_t)i * tokens, tokens, 4);
+	rig_rows(g, a.table, table, rows * g->tile.cols, tokens, 4);
 	ret = rig_kernel(g, "rope", &a, sizeof(a));
 	for (uint32_t c = 0; c < g->tile.cols; c++) {
 		r.first = c % a.group * (a.d / 2);
-		wse_rope_oracle(&r, table, x + (size_t)c * per * tokens);
+		wse_rope_oracle(&r, table + (size_t)c * rows * tokens,
+				x + (size_t)c * per * tokens);
 	}
 	rig_rows(g, a.x, x, width, tokens, 2);
 	if (!ret)

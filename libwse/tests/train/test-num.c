@@ -169,7 +169,7 @@ static void angles(void)
 	const double by[PAIRS] = {1, 1, mix + (1 - mix) / 8, 0.125};
 	double off = 0;
 
-	wse_rotary_table(&linear, SEQ, ALL, table);
+	wse_rotary_table(&linear, PAIRS, 1, SEQ, ALL, table);
 	for (int i = 0; i < PAIRS; i++)
 		for (int t = 0; t < ALL; t++) {
 			double a = t % SEQ / 4.0 * pow(500000.0, -2.0 * i / (2 * PAIRS));
@@ -178,10 +178,10 @@ static void angles(void)
 			off = fmax(off, fabs(table[(PAIRS + i) * ALL + t] - sin(a)));
 		}
 	ok(off < 1e-7, "angles of rotary positions, error %.1e", off);
-	wse_rotary_table(&one, SEQ, SEQ, table);
+	wse_rotary_table(&one, 1, 1, SEQ, SEQ, table);
 	ok(fabs(table[1] - cos(1.0)) < 1e-7 && fabs(table[SEQ + 1] - sin(1.0)) < 1e-7,
 	   "the first pair turns by a radian a token");
-	wse_rotary_table(&llama3, SEQ, SEQ, table);
+	wse_rotary_table(&llama3, PAIRS, 1, SEQ, SEQ, table);
 	off = 0;
 	for (int i = 0; i < PAIRS; i++)
 		for (int t = 0; t < SEQ; t++) {
@@ -192,6 +192,28 @@ static void angles(void)
 		}
 	ok(off < 1e-7 && mix > 0.2 && mix < 0.4,
 	   "LLaMA 3's: two fast pairs, one between, a slow one; error %.1e", off);
+}
+
+/* as three columns have them, of which the second has one pair and the third none */
+static void angles_of_columns(void)
+{
+	enum { PAIRS = 4, PER = 3, COLS = 3, SEQ = 50, ALL = 150 };
+	static const struct wse_rotary r = {.pairs = PAIRS};
+	static float whole[2 * PAIRS * ALL], table[COLS][2][PER][ALL];
+	int same = 1, zero = 1;
+
+	wse_rotary_table(&r, PAIRS, 1, SEQ, ALL, whole);
+	memset(table, 0xff, sizeof(table));
+	wse_rotary_table(&r, PER, COLS, SEQ, ALL, table[0][0][0]);
+	for (int i = 0; i < COLS * PER; i++)
+		for (int k = 0; k < 2; k++)
+			for (int t = 0; t < ALL; t++) {
+				float x = table[i / PER][k][i % PER][t];
+
+				same &= i >= PAIRS || x == whole[(k * PAIRS + i) * ALL + t];
+				zero &= i < PAIRS || x == 0.0f;
+			}
+	ok(same && zero, "angles as columns have them, zeros behind the last pair");
 }
 
 static void host(void)
@@ -287,6 +309,7 @@ int main(void)
 	host();
 	sums();
 	angles();
+	angles_of_columns();
 	swiglu();
 	return tap_end();
 }

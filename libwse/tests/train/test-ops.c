@@ -285,14 +285,14 @@ static void test_rope(void)
 {
 	enum { D = 6, HEADS = 2, N = HEADS * D * TOKENS };
 	struct wse_rope r = {TOKENS, D, HEADS, 4, 2, 0}; /* pairs 2 ... 3 of 4, of a column's 3 */
-	static float table[2 * 4 * TOKENS];
+	static float table[2 * 3 * TOKENS];
 	static uint16_t x[N], was[N];
 	double off = 0, back = 0;
 	int stay = 1;
 
-	for (uint32_t i = 0; i < 4 * TOKENS; i++) {
-		table[i] = (float)cos(0.1 * i);
-		table[4 * TOKENS + i] = (float)sin(0.1 * i);
+	for (uint32_t i = 0; i < 2 * TOKENS; i++) {
+		table[i] = (float)cos(0.1 * (2 * TOKENS + i));
+		table[3 * TOKENS + i] = (float)sin(0.1 * (2 * TOKENS + i));
 	}
 	for (uint32_t i = 0; i < N; i++)
 		was[i] = x[i] = normal16(15, i);
