@@ -31,6 +31,7 @@ struct shared { /* a translated block, for other cores */
 struct twin_translator {
 	struct twin_code code;
 	struct shared hash[NHASH];
+	uint16_t used[NHASH / 2 + 1]; /* entries of hash[]: its other pages are never touched */
 	uint32_t nshared;
 };
 
@@ -66,15 +67,23 @@ static uint32_t length(struct twin_core *c, uint32_t index)
 	return n;
 }
 
+/* forgets the translated blocks */
+static void drop_shared(struct twin_translator *t)
+{
+	while (t->nshared) {
+		struct shared *s = &t->hash[t->used[--t->nshared]];
+
+		free(s->dec);
+		memset(s, 0, sizeof(*s));
+	}
+}
+
 /* forgets all blocks of the part's cores */
 static void flush(struct twin_mesh *m, struct twin_translator *t)
 {
 	uint32_t i;
 
-	for (i = 0; i < NHASH; i++)
-		free(t->hash[i].dec);
-	memset(t->hash, 0, sizeof(t->hash));
-	t->nshared = 0;
+	drop_shared(t);
 	t->code.at = t->code.first;
 	t->code.nsites = 0;
 	twin_quick_forget(m);
@@ -125,7 +134,7 @@ static uint32_t block_of(struct twin_mesh *m, struct twin_translator *t, const s
 	s->index = index;
 	s->n = n;
 	s->code = twin_emit_block(m, &t->code, dec, index, n);
-	t->nshared++;
+	t->used[t->nshared++] = i;
 	return s->code;
 }
 
@@ -209,12 +218,10 @@ void twin_translator_create(struct twin_mesh *m)
 void twin_translator_destroy(struct twin_mesh *m)
 {
 	struct twin_translator *t = m->translator;
-	uint32_t i;
 
 	if (!t)
 		return;
-	for (i = 0; i < NHASH; i++)
-		free(t->hash[i].dec);
+	drop_shared(t);
 	munmap(t->code.buf, MAPPED);
 	free(t);
 	m->translator = NULL;
