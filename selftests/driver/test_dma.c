@@ -444,7 +444,7 @@ TEST_F(dma, buffers_are_accounted)
 }
 
 /* Each buffer once: DMA_API_DEBUG reports each page that is mapped twice. */
-TEST_F(dma, page_lists_are_accounted)
+TEST_F_TIMEOUT(dma, page_lists_are_accounted, 120)
 {
 	enum { N = 4, PAGES = 16384 }; /* as long as a udmabuf may be: 128 KiB of list */
 	uint32_t i, bo;
