@@ -97,8 +97,10 @@ static struct wse_record *make_list(const struct wse_graph *g, const unsigned ch
 		size_t left = part_bytes(g, i);
 
 		for (; k < first[i + 1]; k++) {
-			list[k] = (struct wse_record){left < CHUNK ? left : CHUNK, unit,
-						      k - first[unit * PARTS] + 1, all};
+			list[k] = (struct wse_record){.bytes = left < CHUNK ? left : CHUNK,
+						      .unit = unit,
+						      .piece = k - first[unit * PARTS] + 1,
+						      .pieces = all};
 			left -= list[k].bytes;
 		}
 	}

@@ -14,15 +14,21 @@
 
 /* ---- opening and closing ---- */
 
-/* of a sparse run: what is left out is not kept */
-static int open_packed(struct wse_memx *mx, uint32_t arrays)
+/* in memory, or in a file; of a sparse run what is left out is not kept */
+static int open_kept(struct wse_memx *mx, uint32_t arrays)
 {
+	const char *dir = mx->cfg.dir;
 	unsigned char *masked = calloc(mx->g->nunits + 1ul, 1);
 	int ret = masked ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; i < mx->g->nunits && masked; i++)
 		masked[i] = wse_masks_bits(&mx->masks, i) != NULL;
-	ret = ret ? ret : wse_store_packed(&mx->map.kept, arrays, masked, &mx->map.store);
+	if (!ret && dir)
+		ret = wse_store_file(&mx->map.kept, arrays, masked, dir, &mx->map.store);
+	else if (!ret && mx->masks.nparts)
+		ret = wse_store_packed(&mx->map.kept, arrays, masked, &mx->map.store);
+	else if (!ret)
+		ret = wse_store_ram(&mx->map.kept, arrays, &mx->map.store);
 	free(masked);
 	return ret;
 }
@@ -34,11 +40,7 @@ static int open_store(struct wse_memx *mx)
 
 	if (wse_memx_images_alone(cfg))
 		return wse_store_image(&mx->map.pieces, mx->g, mx->images.unit, &mx->map.store);
-	if (cfg->dir)
-		return wse_store_file(&mx->map.kept, arrays, cfg->dir, &mx->map.store);
-	if (mx->masks.nparts)
-		return open_packed(mx, arrays);
-	return wse_store_ram(&mx->map.kept, arrays, &mx->map.store);
+	return open_kept(mx, arrays);
 }
 
 /* What lies packed of masked units: not gradients in a file, nor images in one */

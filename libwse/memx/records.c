@@ -136,7 +136,9 @@ static int settle(struct wse_records *r, struct slot *s)
 		return fail(r, s->record, -EBADMSG,
 			    "what is read is not what was written: the disk is faulty; go on from "
 			    "the last checkpoint on another one");
-	memset(s->mem + WSE_DISK_BLOCK + bytes, 0, blocks(r->list[s->record].bytes) - bytes);
+	if (!r->list[s->record].head)
+		memset(s->mem + WSE_DISK_BLOCK + bytes, 0,
+		       blocks(r->list[s->record].bytes) - bytes);
 	s->state = READY;
 	return 0;
 }
@@ -229,7 +231,9 @@ int wse_records_get(struct wse_records *r, uint32_t record, uint32_t end, void *
 		if (is_there(r, record))
 			begin(r, s, record, 0);
 		else
-			memset(s->mem, 0, on_disk(r->list, record));
+			memset(s->mem, 0,
+			       r->list[record].head ? WSE_DISK_BLOCK + r->list[record].head
+						    : on_disk(r->list, record));
 	}
 	ret = hold(r, s, mem);
 	return ret ? ret : read_ahead(r, record, end);
@@ -250,26 +254,46 @@ int wse_records_new(struct wse_records *r, uint32_t record, void **mem)
 	return ret;
 }
 
+/* whole blocks of the record in a slot go to the file */
+static int put_blocks(struct wse_records *r, struct slot *s, size_t bytes, uint64_t step)
+{
+	struct header *h = &r->h[s->record];
+
+	memcpy(h->magic, "WSEMEMX1", sizeof(h->magic));
+	h->unit = r->list[s->record].unit;
+	h->record = s->record;
+	h->run = (uint64_t)(uintptr_t)r ^ (uint64_t)getpid() << 32;
+	h->step = step;
+	h->bytes = bytes;
+	h->sum = sum_of(r, s);
+	memcpy(s->mem, h, sizeof(*h));
+	begin(r, s, s->record, 1);
+	return 0;
+}
+
 int wse_records_put(struct wse_records *r, uint32_t record, int dirty, uint64_t step)
 {
 	struct slot *s = find(r, record);
-	struct header *h = &r->h[record];
 
 	if (!s)
 		return 0;
 	s->state = READY;
-	if (!dirty)
+	return dirty ? put_blocks(r, s,
+				  without_zeros(s->mem + WSE_DISK_BLOCK,
+						blocks(r->list[record].bytes)),
+				  step)
+		     : 0;
+}
+
+int wse_records_put_some(struct wse_records *r, uint32_t record, size_t bytes, uint64_t step)
+{
+	struct slot *s = find(r, record);
+
+	if (!s)
 		return 0;
-	memcpy(h->magic, "WSEMEMX1", sizeof(h->magic));
-	h->unit = r->list[record].unit;
-	h->record = record;
-	h->run = (uint64_t)(uintptr_t)r ^ (uint64_t)getpid() << 32;
-	h->step = step;
-	h->bytes = without_zeros(s->mem + WSE_DISK_BLOCK, blocks(r->list[record].bytes));
-	h->sum = sum_of(r, s);
-	memcpy(s->mem, h, sizeof(*h));
-	begin(r, s, record, 1);
-	return 0;
+	s->state = READY;
+	memset(s->mem + WSE_DISK_BLOCK + bytes, 0, blocks(bytes) - bytes);
+	return put_blocks(r, s, blocks(bytes), step);
 }
 
 void wse_records_drop(struct wse_records *r, uint32_t record)
@@ -308,10 +332,19 @@ static size_t longest(const struct wse_record *list, uint32_t n)
 
 uint64_t wse_records_memory(const struct wse_record *list, uint32_t n, uint64_t *file)
 {
+	size_t most = 0;
+
 	*file = 0;
-	for (uint32_t i = 0; i < n; i++)
-		*file += on_disk(list, i);
-	return SLOTS * (uint64_t)longest(list, n);
+	for (uint32_t i = 0; i < n; i++) {
+		size_t whole = on_disk(list, i);
+		/* pages that no record needs are not there; they are large ones */
+		size_t some = list[i].usual ? list[i].usual + HUGE : whole;
+
+		*file += whole;
+		some = some < whole ? some : whole;
+		most = some > most ? some : most;
+	}
+	return SLOTS * (uint64_t)most;
 }
 
 /* where records are; slots */

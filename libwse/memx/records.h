@@ -17,6 +17,12 @@
 struct wse_record {
 	size_t bytes;
 	uint32_t unit, piece, pieces; /* for sentences: piece 1 ... pieces of a unit */
+	/*
+	 * of one that is put by wse_records_put_some(): so many bytes are cleared where it has no
+	 * content, and none behind what was put; 0: all are
+	 */
+	size_t head;
+	size_t usual; /* bytes that are put, for wse_records_memory(); 0: all */
 };
 
 struct wse_records;
@@ -35,6 +41,11 @@ int wse_records_get(struct wse_records *r, uint32_t record, uint32_t end, void *
 int wse_records_new(struct wse_records *r, uint32_t record, void **mem);
 /* after either; dirty: its bytes were written, in this step */
 int wse_records_put(struct wse_records *r, uint32_t record, int dirty, uint64_t step);
+/*
+ * after get or new: the first bytes of it were written, and what is behind them is of no interest:
+ * neither written to the file nor read from it
+ */
+int wse_records_put_some(struct wse_records *r, uint32_t record, size_t bytes, uint64_t step);
 /* it has no content any more */
 void wse_records_drop(struct wse_records *r, uint32_t record);
 

@@ -53,18 +53,26 @@ int wse_store_packed(const struct wse_memx_pieces *pieces, uint32_t arrays,
 /* bytes that it takes where so many of the units' weights are there, density [nunits]; 0: all */
 uint64_t wse_store_packed_memory(const struct wse_memx_pieces *pieces, uint32_t arrays,
 				 const double *density);
-/* floats of all arrays of packed pieces that it keeps now; 0: another store. A test asks for it */
+/*
+ * floats of all arrays of packed pieces that it keeps now, in memory or in the file; 0: another
+ * store. A test asks for it
+ */
 size_t wse_store_packed_floats(const struct wse_store *s);
+size_t wse_store_file_packed_floats(const struct wse_store *s);
+/* does the piece have rows of a masked matrix? */
+int wse_store_packs(const struct wse_memx_piece *p, const unsigned char *masked);
 
 /*
- * In a scratch file without a name in dir, but for tensors in no unit. A record that is not what
- * was written last is -EBADMSG, a full disk -ENOSPC, each with unit and piece in the sentence.
+ * In a scratch file without a name in dir, but for tensors in no unit. Of the pieces of units whose
+ * masked [nunits] is set (NULL: there are none) what is not +0 goes there, and a bit for each
+ * element; the file has room for all of them. A record that is not what was written last is
+ * -EBADMSG, a full disk -ENOSPC, each with unit and piece in the sentence. pieces stay until close.
  */
-int wse_store_file(const struct wse_memx_pieces *pieces, uint32_t arrays, const char *dir,
-		   struct wse_store **store);
-/* bytes of memory that it takes, and of the file */
+int wse_store_file(const struct wse_memx_pieces *pieces, uint32_t arrays,
+		   const unsigned char *masked, const char *dir, struct wse_store **store);
+/* bytes of memory that it takes, and of the file; density as wse_store_packed_memory() has it */
 uint64_t wse_store_file_memory(const struct wse_memx_pieces *pieces, uint32_t arrays,
-			       uint64_t *file);
+			       const double *density, uint64_t *file);
 /*
  * The images themselves, of a session that trains nothing: parameters alone, rounded to bf16 but
  * for the vectors of units. Clears them. All stay until close. -ENOMEM

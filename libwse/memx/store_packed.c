@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * The store in memory of a sparse run: of the pieces of masked matrices it keeps what is not +0,
- * and a bit for each element that says so. Which masks there are it does not know: any values come
- * back as they were put, bit for bit, and a weight that is left out costs its bits alone. Each
- * array has bits of its own, as moments are 0 at first where parameters are not.
+ * and a bit for each element that says so (nonzero.h). Which masks there are it does not know: any
+ * values come back as they were put, bit for bit, and a weight that is left out costs its bits
+ * alone. Each array has bits of its own, as moments are 0 at first where parameters are not.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,9 +11,8 @@
 
 #include "base/error.h"
 #include "base/pages.h"
+#include "memx/nonzero.h"
 #include "memx/store.h"
-
-#define WORD 64u
 
 /* room is a multiple of so many floats */
 #define STEP 1024u
@@ -35,47 +34,6 @@ struct packed {
 	float *scratch[WSE_MEMX_ARRAYS];      /* of the piece at hand */
 };
 
-static size_t words(size_t floats)
-{
-	return (floats + WORD - 1) / WORD;
-}
-
-static void unpack(const struct part *p, size_t floats, float *to)
-{
-	const float *x = p->x;
-
-	memset(to, 0, floats * sizeof(*to));
-	for (size_t i = 0; p->bits && i < words(floats); i++)
-		for (uint64_t w = p->bits[i]; w; w &= w - 1)
-			to[i * WORD + (size_t)__builtin_ctzll(w)] = *x++;
-}
-
-/* -0 is not +0: by their bits */
-static uint64_t word_of(const float *from, size_t n)
-{
-	uint64_t w = 0;
-	uint32_t u;
-
-	for (size_t k = 0; k < n; k++) {
-		memcpy(&u, from + k, sizeof(u));
-		w |= (uint64_t)(u != 0) << k;
-	}
-	return w;
-}
-
-static size_t look(const float *from, size_t floats, uint64_t *bits)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < words(floats); i++) {
-		size_t left = floats - i * WORD;
-
-		bits[i] = word_of(from + i * WORD, left < WORD ? left : WORD);
-		n += (size_t)__builtin_popcountll(bits[i]);
-	}
-	return n;
-}
-
 /*
  * Memory for n floats, none of which is there. What is taken stays where a mask has changed, and
  * some of the weights that came are 0 until the next update.
@@ -96,19 +54,14 @@ static int make_room(struct part *p, size_t n)
 
 static int pack(struct part *p, size_t floats, const float *from)
 {
-	float *x;
-
 	if (!p->bits)
-		p->bits = malloc(words(floats) * sizeof(*p->bits) + 1);
+		p->bits = malloc(wse_nonzero_words(floats) * sizeof(*p->bits) + 1);
 	if (!p->bits)
 		return -ENOMEM;
-	p->n = look(from, floats, p->bits);
+	p->n = wse_nonzero_look(from, floats, p->bits);
 	if (make_room(p, p->n))
 		return -ENOMEM;
-	x = p->x;
-	for (size_t i = 0; i < words(floats); i++)
-		for (uint64_t w = p->bits[i]; w; w &= w - 1)
-			*x++ = from[i * WORD + (size_t)__builtin_ctzll(w)];
+	wse_nonzero_pick(from, floats, p->bits, p->x);
 	return 0;
 }
 
@@ -119,9 +72,11 @@ static int packed_get(struct wse_store *base, uint32_t piece, float **array)
 	if (!s->is_packed[piece])
 		return s->dense->ops->get(s->dense, piece, array);
 	for (uint32_t i = 0; i < WSE_MEMX_ARRAYS; i++) {
+		const struct part *p = &s->part[piece][i];
+
 		array[i] = s->scratch[i];
 		if (array[i])
-			unpack(&s->part[piece][i], s->pieces->p[piece].count, array[i]);
+			wse_nonzero_spread(p->x, s->pieces->p[piece].count, p->bits, array[i]);
 	}
 	return 0;
 }
@@ -171,10 +126,9 @@ static const struct wse_store_ops packed_ops = {
 	.close = packed_close,
 };
 
-/* does the piece have rows of a masked matrix? */
-static int wants(const struct wse_memx_piece *p, const unsigned char *masked)
+int wse_store_packs(const struct wse_memx_piece *p, const unsigned char *masked)
 {
-	return p->unit != WSE_NO_UNIT && p->rows && masked[p->unit];
+	return masked && p->unit != WSE_NO_UNIT && p->rows && masked[p->unit];
 }
 
 static int open_dense(struct packed *s, uint32_t arrays)
@@ -210,7 +164,7 @@ int wse_store_packed(const struct wse_memx_pieces *pieces, uint32_t arrays,
 	s->is_packed = calloc(pieces->n + 1ul, 1);
 	ret = s->part && s->is_packed ? 0 : -ENOMEM;
 	for (uint32_t k = 0; k < pieces->n && !ret; k++)
-		if (wants(&pieces->p[k], masked)) {
+		if (wse_store_packs(&pieces->p[k], masked)) {
 			s->is_packed[k] = 1;
 			longest = pieces->p[k].count > longest ? pieces->p[k].count : longest;
 		}
@@ -240,7 +194,7 @@ uint64_t wse_store_packed_memory(const struct wse_memx_pieces *pieces, uint32_t 
 		if (d <= 0.0)
 			continue;
 		bytes -= (uint64_t)((1.0 - d) * (double)(p->count - p->vec)) * sizeof(float);
-		bytes += words(p->count) * sizeof(uint64_t);
+		bytes += wse_nonzero_words(p->count) * sizeof(uint64_t);
 		longest = p->count > longest ? p->count : longest;
 	}
 	return arrays * (bytes + longest * sizeof(float));
@@ -249,7 +203,7 @@ uint64_t wse_store_packed_memory(const struct wse_memx_pieces *pieces, uint32_t 
 size_t wse_store_packed_floats(const struct wse_store *base)
 {
 	const struct packed *s = (const struct packed *)base;
-	size_t n = 0;
+	size_t n = wse_store_file_packed_floats(base);
 
 	for (uint32_t k = 0; base->ops == &packed_ops && k < s->pieces->n; k++)
 		for (uint32_t i = 0; i < s->arrays; i++)

@@ -212,6 +212,21 @@ static int state_in_memory(const struct wse_graph *g, const struct wse_memx_piec
 	return 0;
 }
 
+/* and of those that lie in a file */
+static int state_in_file(const struct wse_graph *g, const struct wse_memx_pieces *kept,
+			 uint32_t arrays, struct wse_memory *m)
+{
+	double *density = calloc(g->nunits + 1ul, sizeof(*density));
+
+	if (!density)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < g->nunits; i++)
+		density[i] = g->units[i].density;
+	m->state_file = wse_store_file_memory(kept, arrays, density, &m->disk) + m->far;
+	free(density);
+	return 0;
+}
+
 int wse_memory_packs_grads(const struct wse_config *cfg, const struct wse_graph *g,
 			   const struct wse_tensor_table *tab, uint32_t unit)
 {
@@ -338,7 +353,7 @@ int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, con
 		m->exchange += exchange(plan, &pieces, ranks) + sent_packed(g, &tab);
 	ret = state_in_memory(g, &kept, &tab, arrays, ranks, m);
 	m->far = far(&tab, &pieces);
-	m->state_file = wse_store_file_memory(&kept, arrays, &m->disk) + m->far;
+	ret = ret ? ret : state_in_file(g, &kept, arrays, m);
 	if (forward && cfg->model.family->leaf) { /* the images are all there is */
 		m->state = m->state_file = wse_store_image_memory(&pieces);
 		m->disk = m->far = m->saved = 0;

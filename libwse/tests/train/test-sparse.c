@@ -98,6 +98,9 @@ struct came {
 	 */
 	uint64_t packed, lie, alone;
 	uint64_t image_reads, bytes, commands;
+	/* floats of state that are packed; bytes of it that went to the file */
+	size_t kept;
+	uint64_t written;
 };
 
 /* the streams of this session go without masks */
@@ -176,6 +179,7 @@ static int run(const struct sparse_case *c, const struct how *h, struct came *r)
 	struct wse_config cfg;
 	struct wse_session s;
 	int ret = sparse_config(c, h->sparsity ? h->sparsity : c->sparsity, &cfg);
+	uint64_t in;
 
 	*r = (struct came){0};
 	ret = ret ? ret : wse_session_open(&s, &cfg, uris, h->devices, NULL);
@@ -192,6 +196,8 @@ static int run(const struct sparse_case *c, const struct how *h, struct came *r)
 	r->sum = ret ? 0 : sparse_sum(&s);
 	r->grads_file = wse_memx_grad_file(s.memx) != NULL;
 	r->image_reads = wse_memx_image_reads(s.memx);
+	r->kept = wse_memx_packed(s.memx);
+	wse_memx_moved(s.memx, &in, &r->written);
 	wse_session_close(&s);
 	if (h->files)
 		rmdir(dir);
@@ -394,15 +400,23 @@ static void files(const struct sparse_case *c, const char *sparsity, enum wse_me
 	static const char *const what[] = {"", "weights", "gradients, too,", "images, too,"};
 	struct how h = {
 		.uri = "sim:func,rows=2,cols=4", .devices = 1, .steps = 4, .sparsity = sparsity};
-	struct came want, got;
+	struct came want, got, dense;
 	int ret = run(c, &h, &want);
 
+	h.sparsity = "0";
+	h.files = WSE_FILES_STATE;
+	ret = ret ? ret : run(c, &h, &dense);
+	h.sparsity = sparsity;
 	for (enum wse_memory_files f = WSE_FILES_STATE; f <= most; f++) {
 		h.files = f;
 		ret = ret ? ret : run(c, &h, &got);
 		ok(!ret && same(&want, &got) && got.grads_file == (f >= WSE_FILES_GRADS) &&
-			   !got.image_reads == (f < WSE_FILES_IMAGES),
-		   "%s, %s: the same bits with %s in files%s%s", c->what, sparsity, what[f],
+			   !got.image_reads == (f < WSE_FILES_IMAGES) && got.kept &&
+			   got.kept == want.kept && got.written &&
+			   got.written < dense.written / 10 * 9,
+		   "%s, %s: the same bits with %s in files; of state %.2f of a dense run's bytes "
+		   "are written%s%s",
+		   c->what, sparsity, what[f], (double)got.written / (double)(dense.written + 1),
 		   ret ? ": " : "", ret ? wse_error() : "");
 	}
 }

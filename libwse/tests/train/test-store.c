@@ -73,7 +73,7 @@ static void passes(const char *dir, int want, int want_direct, const char *what)
 	int ret, way = -1, direct = 0;
 
 	make_list(&t, UNITS, OUTS, 3);
-	ret = wse_store_file(&t.l, 3, dir, &s);
+	ret = wse_store_file(&t.l, 3, NULL, dir, &s);
 	for (uint64_t round = 1; round < 5 && !ret; round++)
 		ret = pass(s, &t.l, round, 1);
 	/* in any order */
@@ -136,32 +136,58 @@ static size_t beside(struct wse_store *ram, struct wse_store *packed,
 	return bad + (ram->ops->put(ram, k, 1) || packed->ops->put(packed, k, 1));
 }
 
-static void packed_beside_ram(void)
+static size_t record(const struct wse_memx_pieces *l, uint32_t k)
+{
+	return 4096 + 3 * ((l->p[k].count * 4 + 4095) / 4096 * 4096);
+}
+
+/* dir NULL: in memory. In a file: what is there is written, in blocks, and nothing else */
+static void packed_beside_ram(const char *dir)
 {
 	struct wse_store *ram = NULL, *packed = NULL;
 	unsigned char masked[UNITS] = {0};
-	size_t bad = 0, wrong = 0, dense = 0, least = SIZE_MAX;
+	size_t bad = 0, wrong = 0, dense = 0, least = SIZE_MAX, all = 0, most = 0;
+	uint64_t in = 0, out = 0;
 	struct list t;
 	int ret;
 
 	make_list(&t, UNITS, OUTS, 3);
 	for (uint32_t i = 0; i < UNITS; i++)
 		masked[i] = i % 3 == 0;
-	for (uint32_t k = 0; k < t.l.n; k++)
-		dense += t.l.p[k].unit != WSE_NO_UNIT && masked[t.l.p[k].unit] ? 3 * t.l.p[k].count
-									       : 0;
+	for (uint32_t k = 0; k < t.l.n; k++) {
+		const struct wse_memx_piece *p = &t.l.p[k];
+		int packs = p->unit != WSE_NO_UNIT && masked[p->unit];
+
+		dense += packs ? 3 * p->count : 0;
+		all += p->unit != WSE_NO_UNIT ? record(&t.l, k) : 0;
+		most += packs			 ? 2 * 4096 + 3 * (p->count + 63) / 64 * 8
+			: p->unit != WSE_NO_UNIT ? record(&t.l, k)
+						 : 0;
+	}
 	ret = wse_store_ram(&t.l, 3, &ram);
-	ret = ret ? ret : wse_store_packed(&t.l, 3, masked, &packed);
+	if (!ret && dir)
+		ret = wse_store_file(&t.l, 3, masked, dir, &packed);
+	else if (!ret)
+		ret = wse_store_packed(&t.l, 3, masked, &packed);
 	for (uint64_t round = 1; round < 6 && !ret; round++) {
 		size_t kept = 0;
+		uint64_t before = out;
 
+		if (packed->ops->ahead)
+			packed->ops->ahead(packed, 0, t.l.n);
 		for (uint32_t k = 0; k < t.l.n; k++)
 			bad += beside(ram, packed, &t.l.p[k], k, round, &kept, masked);
 		wrong += wse_store_packed_floats(packed) != kept;
+		wse_store_file_moved(packed, &in, &out);
+		wrong += dir && (out == before || out - before > most + 4 * kept);
 		least = kept < least ? kept : least;
 	}
-	ok(!ret && !bad && !wrong && least && least < dense / 3 && !wse_store_packed_floats(ram),
-	   "packed and in memory: the same bits, %zu of %zu floats are kept", least, dense);
+	ok(!ret && !bad && !wrong && least && least < dense / 3 && !wse_store_packed_floats(ram) &&
+		   (!dir || (in && out < 5 * all / 10 * 9)),
+	   "packed %s, and in memory: the same bits, %zu of %zu floats are kept, %.1f MB written of "
+	   "%.1f",
+	   dir ? "in a file" : "in memory", least, dense, 1e-6 * (double)out,
+	   5e-6 * (double)(dir ? all : 0));
 	if (ram)
 		ram->ops->close(ram);
 	if (packed)
@@ -173,11 +199,6 @@ static void packed_beside_ram(void)
 
 enum fault { FLIPPED, FOREIGN, OLD, CUT };
 
-static size_t record(const struct wse_memx_pieces *l, uint32_t k)
-{
-	return 4096 + 3 * ((l->p[k].count * 4 + 4095) / 4096 * 4096);
-}
-
 /* what the disk gives back is not what was written */
 static void faulty(const char *dir, enum fault fault, int err, const char *says)
 {
@@ -188,7 +209,7 @@ static void faulty(const char *dir, enum fault fault, int err, const char *says)
 	int fd, ret;
 
 	make_list(&t, UNITS, OUTS, 3);
-	ret = wse_store_file(&t.l, 3, dir, &s);
+	ret = wse_store_file(&t.l, 3, NULL, dir, &s);
 	ret = ret ? ret : pass(s, &t.l, 1, 1);
 	fd = scratch();
 	n = record(&t.l, 1);
@@ -242,7 +263,7 @@ static void by_kernel(const char *dir, int way)
 		int writes = of[i].err == -ENOSPC || !strncmp(of[i].says, "writing", 7), ret, is;
 
 		no_ring = way == WSE_DISK_THREAD;
-		ret = wse_store_file(&t.l, 3, dir, &s);
+		ret = wse_store_file(&t.l, 3, NULL, dir, &s);
 		no_ring = 0;
 		is = s ? wse_store_file_way(s, NULL) : -1;
 		if (!ret && is != way) {
@@ -274,15 +295,15 @@ static void no_room(const char *dir)
 
 	make_list(&t, UNITS, OUTS, 3);
 	full = 1;
-	ret = wse_store_file(&t.l, 3, dir, &s);
+	ret = wse_store_file(&t.l, 3, NULL, dir, &s);
 	ok(ret == -ENOSPC && !s && strstr(wse_error(), "make room, or raise memory_limit"),
 	   "no room for the file: %s", wse_error());
 	full = 0;
-	ret = wse_store_file(&t.l, 3, "/nowhere/at/all", &s);
+	ret = wse_store_file(&t.l, 3, NULL, "/nowhere/at/all", &s);
 	ok(ret == -ENOENT && strstr(wse_error(), "/nowhere/at/all"), "no such folder: %s",
 	   wse_error());
 	no_ring = 1; /* so that it goes through pwrite() */
-	ret = wse_store_file(&t.l, 3, dir, &s);
+	ret = wse_store_file(&t.l, 3, NULL, dir, &s);
 	ret = ret ? ret : pass(s, &t.l, 1, 1);
 	full_now = 1;
 	ret = ret ? ret : pass(s, &t.l, 2, 1);
@@ -290,7 +311,7 @@ static void no_room(const char *dir)
 	   "a disk that is full in the middle: %s", wse_error());
 	full_now = 0;
 	s->ops->close(s);
-	ret = wse_store_file(&t.l, 3, dir, &s);
+	ret = wse_store_file(&t.l, 3, NULL, dir, &s);
 	failing = 1;
 	ret = ret ? ret : pass(s, &t.l, 1, 1);
 	ok(ret == -EIO && strstr(wse_error(), "writing: Input/output error"),
@@ -458,7 +479,7 @@ static void forbidden(const char *dir, unsigned int err)
 		if (forbid_io_uring(err))
 			_exit(77);
 		make_list(&t, UNITS, OUTS, 3);
-		ret = wse_store_file(&t.l, 3, dir, &s);
+		ret = wse_store_file(&t.l, 3, NULL, dir, &s);
 		for (uint64_t round = 1; round < 4 && !ret; round++)
 			ret = pass(s, &t.l, round, 1);
 		if (s) {
@@ -545,7 +566,8 @@ int main(void)
 	faulty(dir, OLD, -EBADMSG, "the record is another one");
 	faulty(dir, CUT, -EIO, "the file ends too early");
 	no_room(dir);
-	packed_beside_ram();
+	packed_beside_ram(NULL);
+	packed_beside_ram(dir);
 	same_bits(dir);
 	limits();
 	ok(!rmdir(dir), "nothing is left in the folder");
