@@ -7,6 +7,7 @@ $(error the path "$(CURDIR)" contains a space, which make cannot handle: move th
 endif
 
 B := build
+.DEFAULT_GOAL := all
 # what builds and then runs builds on all processors, unless make was told how many jobs
 JOBS = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 CC := gcc
@@ -24,6 +25,12 @@ CFLAGS := -O2 $(G) -std=gnu11 -ffp-contract=off $(WARN)
 ASAN := -O1 -fsanitize=address,undefined -fno-sanitize=null,object-size,pointer-overflow \
 	-fno-sanitize-recover=undefined -fno-omit-frame-pointer -Wno-error
 
+# Some of what is built has the path of this tree in it: it depends on this file, which is written
+# when the tree has moved. Where there is none yet nothing has moved: it is as old as can be.
+$(B)/where: $(if $(filter-out $(file <$(B)/where),$(CURDIR)),FORCE)
+	@mkdir -p $(@D) && if [ -e $@ ]; then echo '$(CURDIR)' >$@; \
+		else echo '$(CURDIR)' >$@ && touch -d @0 $@; fi
+
 # Filled by the layers:
 #   ALL      what `make` builds
 #   SUITES   test programs of `make test`: each prints TAP and exits non-zero on failure
@@ -37,7 +44,6 @@ BESIDE :=
 LONG :=
 CLEANERS :=
 
-.DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:
 

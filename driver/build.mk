@@ -34,7 +34,7 @@ ko-tool = $(if $(KDIR),$(MAKE) -C $(KDIR),selftests/vm/kbuild --kernel $(KERNEL)
 ko-make = $(if $(dry-run),: )$(ko-tool) \
 	M=$(abspath $(KO_TREE)) W=1 --no-print-directory
 
-$(KO_TREE)/.tree: $(KO_DEPS)
+$(KO_TREE)/.tree: $(KO_DEPS) $(B)/where # the links
 	@rm -rf $(KO_TREE) && mkdir -p $(KO_TREE)/driver
 	@ln -s $(abspath Kbuild uapi) $(KO_TREE)/
 	@ln -s $(abspath $(KO_SRC)) $(KO_TREE)/driver/

@@ -11,6 +11,9 @@ LIBWSE_LIBS := -ldrm -lyaml -lcrypto -ljson-c -lpcre2-8 -luring -ldl -pthread
 # what libwse.so exports is what include/wse declares
 HIDDEN := -fvisibility=hidden
 CFLAGS_libwse := $(HIDDEN) -fPIC -pthread -DWSE_BUILD_FIRMWARE='"$(abspath $(B)/firmware)"'
+WITH_PATH := libwse/device/firmware libwse/bench/gemm libwse/bench/kernels \
+	$(patsubst %.c,%,$(shell grep -l '"rig.h"' libwse/tests/device/*.c))
+$(foreach d,$(B) $(B)/asan,$(WITH_PATH:%=$(d)/%.o)): $(B)/where
 # inner loops that want vectors; -O3 changes no bit (no -ffast-math, no contraction)
 CFLAGS_libwse/ops := -O3
 CFLAGS_libwse/memx/optim.c := -O3
@@ -56,7 +59,7 @@ pc_values = -e 's|@version@|$(LIBWSE_VERSION)|; s|@kernel_cflags@|$(KERNEL_CFLAG
 	-e 's|@bare_link@|$(RVLINK),--no-relax $${kerneldir}/bare.S|'
 # of this tree: PKG_CONFIG_PATH=build
 FW_INCLUDES := -I$${prefix}/firmware/include -I$${prefix}/uapi/wse -I$${prefix}/uapi/wse/gen
-$(B)/libwse.pc: libwse/libwse.pc.in libwse/build.mk firmware/build.mk
+$(B)/libwse.pc: libwse/libwse.pc.in libwse/build.mk firmware/build.mk $(B)/where
 	$(call short,GEN,$@)sed $(pc_values) -e 's|@prefix@|$(CURDIR)|; s|^libdir=.*|libdir=$(abspath $(B))|' \
 		-e 's|^firmwaredir=.*|firmwaredir=$${libdir}/firmware|; s|^kerneldir=.*|kerneldir=$${prefix}/firmware/runtime|' \
 		-e 's|-I$${kerneldir}|$(FW_INCLUDES)|; s|^includedir=.*|includedir=$${prefix}/libwse/include|' \

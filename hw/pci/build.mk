@@ -16,7 +16,7 @@ $(B)/install/libwse-pci.pc: hw/pci/libwse-pci.pc.in hw/pci/build.mk uapi/wse/wse
 	@mkdir -p $(@D)
 	$(call short,GEN,$@)sed 's|@version@|$(LIBWSE_VERSION)|; s|@prefix@|/usr/local|' $< > $@
 # of this tree: PKG_CONFIG_PATH=build
-$(B)/libwse-pci.pc: $(B)/install/libwse-pci.pc
+$(B)/libwse-pci.pc: $(B)/install/libwse-pci.pc $(B)/where
 	$(call short,GEN,$@)sed -e 's|^prefix=.*|prefix=$(CURDIR)|' \
 		-e 's|^libdir=.*|libdir=$(abspath $(<D))|' \
 		-e 's|^includedir=.*|includedir=$${prefix}/hw/pci|' $< > $@
