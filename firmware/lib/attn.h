@@ -21,7 +21,8 @@
  * source row by source row, the core computes P, and l and o in rounds of their own. Where they do
  * not, it takes the rows of keys in one pass, in one round: scores of a row, the maximum so far, P,
  * and its share of l and o, whose older part it multiplies by a power of two when the maximum grows
- * (attn_again()).
+ * (attn_again()). What a row alone needs, l and 1 / l, comes behind its own values, for which all
+ * rows to the south wait (attn_o()).
  *
  * Rounds: in a round each row of the sequence sends once, north to south. Row i receives from the
  * north until the rows above have had their turn (i times the same number of blocks), waits for its
@@ -316,7 +317,7 @@ static inline void attn_ahead(const struct attn_chunks *c, uint32_t i, int own)
  * Either for all keys (ALL_ROWS), in as many rounds as all features need; x bf16 [keys][t].
  * Or for the keys of row r, within a round; x bf16 [keys][t]; the sums wait in carry, binary32
  * [d][t], and are complete with the own row's keys. out may be carry where t is of. A.again
- * multiplies those that have waited.
+ * multiplies those that have waited. row and scalar 0: those that are complete stay in carry.
  */
 #define ALL_ROWS	(~0u)
 
@@ -354,7 +355,8 @@ static __attribute__((noinline)) void attn_sums(uint32_t src, uint32_t x, uint32
 			}
 		}
 		attn_of16(T_DST, out, A.wide);
-		if (last < A.row || (ATTN_LESS && !ATTN_FROM)) /* more keys are to come */
+		/* more keys are to come, or the sums stay */
+		if (last < A.row || (ATTN_LESS && !ATTN_FROM) || !(row | scalar))
 			vv(VMOV, D_B, D_A, 0);
 		else if (row) {
 			vv(VMUL, D_A, D_A, T_ROW);
@@ -408,22 +410,55 @@ static inline void attn_scores(uint32_t k, uint32_t q, uint32_t r, uint32_t s)
 #endif
 }
 
+/*
+ * l and sums of o of row r's keys, whose P is p. Behind the own row's, l becomes 1 / l, and o is
+ * complete. Late: l comes behind the values, and o then waits for 1 / l. Where rows share their
+ * work, each has as much to do, and none gains by it.
+ */
+static inline void attn_o(uint32_t v, uint32_t p, uint32_t r, uint32_t o, uint32_t l)
+{
+	uint32_t own = r == A.row, late = own, carry = A.again + 4 * A.t;
+
 #ifdef KERNELS_HALVES
-#define ATTN_STEP static __attribute__((noinline))	/* it stands in two places */
-#else
-#define ATTN_STEP static inline
+	if (A.got)
+		late = 0;
 #endif
+#ifdef KERNELS_DROP /* l is of all P */
+	attn_l(p, l, ATTN_OF, r);
+	if (A.drop)
+		attn_drop(p, r, 1);
+#else
+	if (!late)
+		attn_l(p, l, ATTN_OF, r);
+#endif
+#ifdef KERNELS_HALVES
+	if (own && !late)
+		attn_recip(l);
+#endif
+	attn_sums(v, p, r, carry, o, late ? 0 : l, 0);
+	if (!late)
+		return;
+#ifndef KERNELS_DROP
+	attn_l(p, l, ATTN_OF, r);
+#endif
+	attn_recip(l);
+	attn_rows32(D_A, carry, A.d);
+	attn_again32(D_B, l, A.d);
+	attn_of16(T_DST, o, A.d);
+	vv(VMUL, T_DST, D_A, D_B);
+}
 
 /*
  * Scores s and maxima of the keys k of row r for the head's queries q; in one pass then P and the
  * values v, too. Behind the own row's o, max and l, which is 1 / l, are complete.
  */
-ATTN_STEP void attn_step(uint32_t k, uint32_t v, uint32_t q, uint32_t r, uint32_t s, uint32_t o,
-			 uint32_t max, uint32_t l)
+static inline void attn_step(uint32_t k, uint32_t v, uint32_t q, uint32_t r, uint32_t s,
+			     uint32_t o, uint32_t max, uint32_t l)
 {
 	attn_scores(k, q, r, s);
 #ifdef KERNELS_HALVES
-	attn_slot(k, v);
+	if (A.got)
+		attn_slot(k, v);
 #endif
 	attn_max(s, r, max);
 	if (!A.again) {
@@ -448,14 +483,40 @@ ATTN_STEP void attn_step(uint32_t k, uint32_t v, uint32_t q, uint32_t r, uint32_
 #else
 	attn_p(s, r == A.row, A.t, s, max);
 #endif
-	attn_l(s, l, ATTN_OF, r);
-	if (r == A.row)
-		attn_recip(l);
-#ifdef KERNELS_DROP
-	if (A.drop)
-		attn_drop(s, r, 1);
+	attn_o(v, s, r, o, l);
+}
+
+#ifdef KERNELS_HALVES
+#define ATTN_ROWS static __attribute__((noinline)) /* it stands in two places */
+#else
+#define ATTN_ROWS static inline
 #endif
-	attn_sums(v, s, r, A.again + 4 * A.t, o, l, 0);
+
+/* the steps of all source rows; s: scores of one, or, where they are kept, of all, one by one */
+ATTN_ROWS void attn_rows(uint32_t k, uint32_t v, uint32_t q, uint32_t s, uint32_t o, uint32_t max,
+			 uint32_t l)
+{
+	uint32_t r;
+
+	for (r = 0; r <= A.row; r++) {
+#ifdef KERNELS_HALVES
+		if (A.replay) { /* keys and values of row r are here by now */
+			if (A.place_row || r) {
+				k = A.got + 2 * A.head * (r & 1);
+				v = k + A.head;
+			}
+			wse_wait(4);
+		} else if (r == A.row) {
+			attn_turn();
+		}
+#else
+		if (r == A.row)
+			attn_turn();
+#endif
+		attn_step(k, v, q, r, s, o, max, l);
+		if (!A.again)
+			s += 4 * A.t * A.t;
+	}
 }
 
 #ifdef KERNELS_HALVES
@@ -501,13 +562,7 @@ static inline void attn_kernel(const struct wse_attn_args *a)
 		if (halves)
 			attn_half_queries(q);
 #endif
-		for (r = 0; r <= A.row; r++) {
-			uint32_t s = keep ? p + 2 * tt * r : p;
-
-			if (r == A.row)
-				attn_turn();
-			attn_step(k, v, q, r, s, o, max, l);
-		}
+		attn_rows(k, v, q, p, o, max, l);
 #ifdef KERNELS_HALVES
 		if (halves)
 			attn_half_late(k, v, p, o, max, l);

@@ -129,7 +129,7 @@ static __attribute__((noinline)) void attn_slot(uint32_t k, uint32_t v)
 {
 	uint32_t row = A.place_row, slot = A.slot++, n = A.head / 4, out, in;
 
-	if (!A.got || slot < row || slot >= A.rho)
+	if (slot < row || slot >= A.rho)
 		return;
 	out = slot > row ? WSE_COLOR_DOWN + (row & 1) : WSE_COLOR_UP;
 	in = row ? WSE_COLOR_DOWN + (~row & 1) : WSE_COLOR_UP;
@@ -181,7 +181,7 @@ static void attn_half_late(uint32_t k, uint32_t v, uint32_t s, uint32_t o, uint3
 			   uint32_t l)
 {
 	uint32_t x = attn_half_x(), last = x + 2 * A.of * A.d, late = last + 8 * A.of;
-	uint32_t half = A.of, row = A.row, words = A.t / 2, r;
+	uint32_t half = A.of, row = A.row, words = A.t / 2;
 
 	if (row && row + 1 < A.rho)
 		attn_half_mark();
@@ -190,14 +190,7 @@ static void attn_half_late(uint32_t k, uint32_t v, uint32_t s, uint32_t o, uint3
 	A.row = A.rho - 1 - row;
 	A.first = A.t;
 	A.replay = 1;
-	for (r = 0; r <= A.row; r++) {
-		if (row || r) {
-			k = A.got + 2 * A.head * (r & 1);
-			v = k + A.head;
-		}
-		wse_wait(4);
-		attn_step(k, v, x, r, s, x + half, late, late + 4 * A.t);
-	}
+	attn_rows(k, v, x, s, x + half, late, late + 4 * A.t);
 	A.row = row;
 	A.first = 0;
 	A.replay = 0;

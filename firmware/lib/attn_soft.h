@@ -207,23 +207,18 @@ static __attribute__((noinline)) void attn_l(uint32_t p, uint32_t l, uint32_t ke
 }
 
 /* l [t] = 1 / l */
-static void attn_recip(uint32_t l)
+static __attribute__((noinline)) void attn_recip(uint32_t l)
 {
-	uint32_t i;
-
-	vec_regs4(8);
-	vec_mem(D_A, l, WSE_DT_FP32, 8);
-	for (i = 0; i < A.t; i += 8) {
-		WSE_DSR_HALF(D_A, 0, l, 8 + (4 << 16));
-		vv(VMOV, V0, D_A, 0);
-		vrecip();
+	attn_again_acc(V0, 0, 1);
+	attn_again32(V3, l, 1);
+	vv(VMOV, V0, V3, 0);
+	attn_again_acc(V1, ATTN_CHUNK, 1);
+	vrecip();
 #ifdef KERNELS_DROP
-		if (A.drop)
-			vs(VMUL, V1, V1, attn_drop_word(2));
+	if (A.drop)
+		vs(VMUL, V1, V1, attn_drop_word(2));
 #endif
-		vv(VMOV, D_A, V1, 0);
-		l += 32;
-	}
+	vv(VMOV, V3, V1, 0);
 }
 
 #endif /* WSE_ATTN_SOFT_H */
