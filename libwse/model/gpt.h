@@ -3,10 +3,10 @@
  * A decoder-only transformer, GPT-2's and GPT-3's form: learned positions, layer norm before each
  * half of a block, causal attention, a feed-forward layer, residuals, an output layer that may
  * share the embedding's weights. A vocabulary whose logits do not fit a core comes in chunks,
- * twice: for the loss, and again for the gradient. A filter that is no multiple of 4 x columns is
- * one on the wafer, the last features of which have weights of 0; so are heads whose features are
- * no multiple of 4, and hidden beside them (gpt_sizes.h). The members from `norm` on say
- * in what GPT-J, GPT-NeoX and LLaMA differ from that.
+ * twice: for the loss, and again for the gradient. Where filter is no multiple of 4 x columns, the
+ * wafer has more features, up to the next multiple, with weights of 0; it pads heads in this way,
+ * and hidden beside them (gpt_sizes.h). The members from `norm` on say in what GPT-J, GPT-NeoX and
+ * LLaMA differ from that.
  */
 #ifndef WSE_MODEL_GPT_H
 #define WSE_MODEL_GPT_H

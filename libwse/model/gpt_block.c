@@ -386,8 +386,9 @@ static void fill_below(struct build *b, const struct block *k, uint32_t unit, ui
 	below->rows_back = upto;
 }
 
-static void wgrad(struct build *b, const struct block *k, uint32_t unit, uint32_t chunk, uint32_t x,
-		  uint32_t dy, uint32_t vec, uint32_t bias)
+/* a gradient of a block's weights, and before it what fill_below() begins */
+static void fill_and_wgrad(struct build *b, const struct block *k, uint32_t unit, uint32_t chunk,
+			   uint32_t x, uint32_t dy, uint32_t vec, uint32_t bias)
 {
 	uint32_t chunks = unit == k->fc_unit || unit == k->fc2_unit ? b->chunks : 1;
 
@@ -407,12 +408,12 @@ static uint32_t ffn_back(struct build *b, struct block *k, uint32_t vec, uint32_
 			ffn(b, k, vec, j);
 		}
 		enter(b, BACKWARD);
-		wgrad(b, k, k->fc2_unit, j, k->g, dy, j ? WSE_NO_VALUE : vec,
-		      j ? WSE_NO_BIAS : k->at.fc2);
+		fill_and_wgrad(b, k, k->fc2_unit, j, k->g, dy, j ? WSE_NO_VALUE : vec,
+			       j ? WSE_NO_BIAS : k->at.fc2);
 		b->chunk = j;
 		d = wse_gpt_linear_back(b, k->fc2_unit, dy, acts[b->m->act].back,
 					b->m->act == WSE_RELU ? k->g : k->deriv);
-		wgrad(b, k, k->fc_unit, j, k->c, d, vec, chunk_bias(b, k, j));
+		fill_and_wgrad(b, k, k->fc_unit, j, k->c, d, vec, chunk_bias(b, k, j));
 		dc = wse_gpt_linear_back(b, k->fc_unit, d, j ? WSE_POST_ADD32 : WSE_POST_NONE, dc);
 		b->chunk = 0;
 	}
@@ -457,7 +458,7 @@ uint32_t wse_gpt_backward_block(struct build *b, struct block *k, uint32_t *dres
 			dy = mid;
 	}
 	dropped = drop_back(b, k, DROP_PROJ, dy);
-	wgrad(b, k, k->proj_unit, 0, k->o, dropped, vec, k->at.proj);
+	fill_and_wgrad(b, k, k->proj_unit, 0, k->o, dropped, vec, k->at.proj);
 	d = wse_gpt_linear_back(b, k->proj_unit, dropped, WSE_POST_BF16, WSE_NO_VALUE);
 	k->attn.program = b->program;
 	k->attn.drop = drop_table(b, k);
@@ -470,7 +471,7 @@ uint32_t wse_gpt_backward_block(struct build *b, struct block *k, uint32_t *dres
 		k->a = wse_op_norm(g, &k->ln1, "activations");
 		enter(b, BACKWARD);
 	}
-	wgrad(b, k, k->qkv_unit, 0, k->a, k->attn.qkv, vec, k->at.qkv);
+	fill_and_wgrad(b, k, k->qkv_unit, 0, k->a, k->attn.qkv, vec, k->at.qkv);
 	if (form == WSE_GPT_PARALLEL_ONE) /* the norm's output went both ways */
 		d = wse_gpt_linear_back(b, k->qkv_unit, k->attn.qkv, WSE_POST_ADD32, dc);
 	else

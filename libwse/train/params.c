@@ -29,7 +29,7 @@ int wse_params_create(struct wse_params **out)
 	return ret;
 }
 
-/* what was there before */
+/* releases what p holds and empties it */
 static void clear(struct wse_params *p)
 {
 	if (p->ready)
@@ -276,7 +276,7 @@ int wse_params_make(struct wse_params *p, const struct wse_model *model,
 	return ret;
 }
 
-/* the last checkpoint of the folder; one that is damaged is told of when it is loaded */
+/* the last checkpoint of the folder; loading reports one that is damaged */
 static int check_last(const struct wse_config *cfg, enum wse_ckpt_load what)
 {
 	char path[WSE_MODEL_DIR_PATH];

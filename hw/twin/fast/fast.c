@@ -18,7 +18,10 @@ static int create_part(struct twin_mesh *p)
 	return 0;
 }
 
-/* words of a core's table: a cache line more, else the same place of all would share a few sets */
+/*
+ * words from one core's table to the next: at a multiple of 4 KiB the same place of all cores would
+ * share few cache sets
+ */
 #define BLOCK_STRIDE (TWIN_NWORDS + 16)
 
 static int create(struct wse_machine *m)
