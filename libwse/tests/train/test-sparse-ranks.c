@@ -436,14 +436,19 @@ int main(void)
 		printf("Bail out! no text, or no pair\n");
 		return 1;
 	}
-	packed_trip("{param_filter: '*', sparsity: 0.75}", 3, 1);
-	packed_trip("{param_filter: '*', sparsity: 0.75, algorithm: rigl, init_method: topk, "
-		    "update: {freq: 3}}",
-		    2, 0);
 	packed_trip("{param_filter: '*', sparsity: 0.75, algorithm: set, update: {freq: 3}}", 2, 1);
-	there_and_back("{param_filter: '*', sparsity: 0.75, algorithm: rigl, update: {freq: 2}}");
-	unlike();
-	gone();
+	if (TAP_SANITIZED) {
+		tap_skip("the plain program makes them", "more ranks, RigL, faults");
+	} else {
+		packed_trip("{param_filter: '*', sparsity: 0.75}", 3, 1);
+		packed_trip("{param_filter: '*', sparsity: 0.75, algorithm: rigl, "
+			    "init_method: topk, update: {freq: 3}}",
+			    2, 0);
+		there_and_back("{param_filter: '*', sparsity: 0.75, algorithm: rigl, "
+			       "update: {freq: 2}}");
+		unlike();
+		gone();
+	}
 	sparse_done();
 	snprintf(cmd, sizeof(cmd), "rm -r %s", dir);
 	return tap_end() | system(cmd);
