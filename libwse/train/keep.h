@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /*
- * Removes checkpoints checkpoint_STEP.safetensors of dir whose step is at most `step`, but for those
- * of the last n steps; *removed: how many. -errno
+ * Removes the checkpoints checkpoint_STEP.safetensors of dir whose step is at most `step`, but for
+ * those of the last n steps; *removed: how many. -errno
  */
 int wse_keep_checkpoints(const char *dir, uint64_t step, uint64_t n, uint32_t *removed);
 
