@@ -44,8 +44,9 @@ static uint64_t hash(uint64_t h, const void *p, size_t n)
 }
 
 struct result {
-	uint64_t all;	 /* all that can be seen, cycles too */
-	uint64_t memory; /* of the cores */
+	uint64_t all;	   /* all that can be seen, cycles too */
+	uint64_t memory;   /* of the cores */
+	uint64_t wavelets; /* that each core's router has passed */
 	struct wse_fault f;
 	unsigned int status;
 };
@@ -62,7 +63,7 @@ static void look(struct dev *d, uint32_t host, size_t n, struct result *r)
 	uint32_t acc[128], i, v, value;
 
 	r->all = hash(hash(1, d->mem, DEV_DATA), d->mem + host, n);
-	r->memory = 1;
+	r->memory = r->wavelets = 1;
 	for (i = 0; i < sizeof(regs) / sizeof(*regs); i++) {
 		v = d->ops->mmio_read(d->m, regs[i]);
 		r->all = hash(r->all, &v, sizeof(v));
@@ -75,6 +76,8 @@ static void look(struct dev *d, uint32_t host, size_t n, struct result *r)
 			d->ops->mmio_write(d->m, WSE_REG_CNT_SEL, v << WSE_CNT_SEL_ID_SHIFT | i);
 			value = d->ops->mmio_read(d->m, WSE_REG_CNT_VAL_LO);
 			r->all = hash(r->all, &value, sizeof(value));
+			if (v == WSE_CNT_WAVELET)
+				r->wavelets = hash(r->wavelets, &value, sizeof(value));
 		}
 		r->memory = hash(r->memory, sram, sizeof(sram));
 		r->all = hash(hash(r->all, acc, sizeof(acc)), &st, sizeof(st));
@@ -110,8 +113,9 @@ static void test_layer(const struct shape *s, uint32_t flags, const char *what)
 	ok(layer(s, flags & ~TWIN_MODEL_PARTS, 1, &whole) && layer(s, flags, 1, &one),
 	   "%ux%u T %u K %u B %u%s, %s: ends well", s->rows, s->cols, s->t, s->k, s->b,
 	   s->masked ? " masked" : "", what);
-	ok(flags & TWIN_MODEL_PARTS ? whole.memory == one.memory : true,
-	   "with the memory of the tile in one piece");
+	ok(flags & TWIN_MODEL_PARTS ? whole.memory == one.memory && whole.wavelets == one.wavelets
+				    : true,
+	   "with the memory and the wavelets of the tile in one piece");
 	for (t = 2; t <= THREADS; t++)
 		bad += !layer(s, flags, t, &r) || r.all != one.all;
 	ok(!bad, "2, 3 and 4 threads do exactly the same, %u do not", bad);

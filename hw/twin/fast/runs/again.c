@@ -161,9 +161,9 @@ static void *copy(void *old, const void *from, size_t n, size_t size, uint32_t *
 void twin_runs_settle_set(struct wse_machine *m, struct kept_set *f)
 {
 	if (f->crossed)
-		twin_runs_count(m, &f->s, f->s.hops_all, f->crossed, ~0u);
+		twin_runs_count(m, &f->s, f->s.hops_all, f->crossed);
 	if (f->ended)
-		twin_runs_count(m, &f->s, f->s.hops, f->ended, ~0u);
+		twin_runs_count(m, &f->s, f->s.hops, f->ended);
 	f->crossed = f->ended = 0;
 }
 

@@ -22,7 +22,6 @@ struct job {
 	struct runs_state *b;
 	uint32_t threads;
 	uint8_t thread[TWIN_PARTS_MAX]; /* of each part */
-	uint32_t parts[TWIN_PARTS_MAX]; /* of each thread, as a mask */
 };
 
 /* ---- ports: what they feed ---- */
@@ -118,9 +117,6 @@ static void pass_column(const struct job *j, const struct flow *s, uint32_t thre
 		if (x->ends)
 			twin_runs_end(x);
 	}
-	twin_runs_count(j->m, s, s->hops_all, s->n, j->parts[thread]);
-	if (s->end && s->values)
-		twin_runs_count(j->m, s, s->hops, 1, j->parts[thread]);
 }
 
 /* the part's movers whose runs stay in it; those of the others */
@@ -195,8 +191,11 @@ static bool rest_of_ports(struct wse_machine *m, struct runs_state *b)
 			continue;
 		did = f->found;
 		if (f->found) {
-			if (f->s.end && f->s.values)
+			twin_runs_crossed(m, &f->s);
+			if (f->s.end && f->s.values) {
+				twin_runs_end_crossed(m, &f->s);
 				twin_runs_ended(m, p);
+			}
 			twin_runs_passed(m, &f->s, p);
 		} else if (f->crosses_part) {
 			did = twin_runs_port_run(m, b->w[0], c);
@@ -233,10 +232,8 @@ bool twin_runs_parts(struct wse_machine *m, struct runs_state *b)
 	m->pace->work += engines;
 	if (engines < WORTH && !(m->cfg.flags & TWIN_MODEL_PARTS))
 		j.threads = 1;
-	for (i = 0; i < m->nmesh && i < TWIN_PARTS_MAX; i++) {
+	for (i = 0; i < m->nmesh && i < TWIN_PARTS_MAX; i++)
 		j.thread[i] = (uint8_t)twin_mesh_thread(m, i, j.threads);
-		j.parts[j.thread[i]] |= 1u << i;
-	}
 	for (i = 0; i < j.threads; i++)
 		b->w[i]->passed = 0;
 	m->mesh->ways.handed += j.threads > 1;

@@ -200,9 +200,9 @@ bool twin_runs_follow(struct wse_machine *m, struct flows *b, struct twin_core *
 		port = b->stack[depth] & 7;
 		tx = c->tx[color];
 		if (++steps > limit || c->rx[color] != port || c->in[port][color].count || !tx ||
-		    !leave_trail(b, b->ntrail + steps,
-				 (struct router){c->idx, (uint8_t)c->mesh->index, (uint8_t)color,
-						 (uint8_t)port, (uint8_t)tx}))
+		    !leave_trail(
+			    b, b->ntrail + steps,
+			    (struct router){c->idx, (uint8_t)color, (uint8_t)port, (uint8_t)tx}))
 			return false;
 		if (tx & 1u << WSE_PORT_R) {
 			n = reader(b, c, color);

@@ -441,8 +441,7 @@ void twin_runs_run_axpy(const struct twin_kernels *k, struct kept_set *f, const 
 	}
 }
 
-void twin_runs_count(struct wse_machine *m, const struct flow *s, uint32_t hops, uint64_t n,
-		     uint32_t parts)
+void twin_runs_count(struct wse_machine *m, const struct flow *s, uint32_t hops, uint64_t n)
 {
 	const struct router *r = s->b->trail + s->trail, *end = r + hops;
 	uint32_t p;
@@ -450,8 +449,6 @@ void twin_runs_count(struct wse_machine *m, const struct flow *s, uint32_t hops,
 	for (; r < end; r++) {
 		struct twin_core *c = &m->core[r->core];
 
-		if (!(parts >> r->part & 1))
-			continue;
 		c->cnt[WSE_CNT_WAVELET] += n;
 		for (p = r->tx & 15u; p; p &= p - 1)
 			c->link[__builtin_ctz(p)] += n;

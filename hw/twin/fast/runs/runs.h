@@ -43,7 +43,7 @@ struct node { /* an engine with its running instruction, or a south port */
 
 struct router { /* that wavelets cross */
 	uint32_t core;
-	uint8_t part, color, port, tx; /* in by port, out by tx */
+	uint8_t color, port, tx; /* in by port, out by tx */
 };
 
 struct flows { /* what find.c has found, of one flow or more */
@@ -151,9 +151,8 @@ bool twin_runs_find(struct wse_machine *m, struct flow *s, uint32_t n);
 void twin_runs_give_up(struct flow *s);
 void twin_runs_source(struct flows *b, struct twin_core *c, unsigned int which);
 
-/* n wavelets have crossed the first routers of the flow's trail; parts: those of them that count */
-void twin_runs_count(struct wse_machine *m, const struct flow *s, uint32_t hops, uint64_t n,
-		     uint32_t parts);
+/* n wavelets have crossed the first routers of the flow's trail */
+void twin_runs_count(struct wse_machine *m, const struct flow *s, uint32_t hops, uint64_t n);
 
 /* again.c */
 /* the same flow again for what the source sends, up to n elements; false: search */
@@ -172,7 +171,7 @@ static inline void twin_runs_crossed(struct wse_machine *m, const struct flow *s
 	if (s->kept)
 		s->kept->crossed += s->n;
 	else
-		twin_runs_count(m, s, s->hops_all, s->n, ~0u);
+		twin_runs_count(m, s, s->hops_all, s->n);
 }
 
 static inline void twin_runs_end_crossed(struct wse_machine *m, const struct flow *s)
@@ -180,7 +179,7 @@ static inline void twin_runs_end_crossed(struct wse_machine *m, const struct flo
 	if (s->kept)
 		s->kept->ended++;
 	else
-		twin_runs_count(m, s, s->hops, 1, ~0u);
+		twin_runs_count(m, s, s->hops, 1);
 }
 
 /* counts the ways of func.h that a flow's run took */
