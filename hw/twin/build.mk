@@ -21,7 +21,7 @@ $(eval $(call c_archive,hw/libwse_twin.a,$(filter-out %/alone.c,$(TWIN_EXACT_C))
 $(eval $(call c_archive,hw/libwse_twin_exact.a,$(TWIN_EXACT_C)))
 
 TWIN_TESTS := fp fp_portable numerics f32 scalar translate quick ways again queue tensor refusals \
-	fabric streams late silent index rounds confluence
+	fabric streams late silent index rounds confluence sources
 # these run the firmware's kernels; `build/hw/twin/tests/test_gemm bench` measures
 TWIN_LAYER_TESTS := gemm parts batch
 # $(call twin_sources,TEST): what it is linked of beside the test itself

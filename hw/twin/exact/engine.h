@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "twin/exact/sources.h"
 #include "twin/twin.h"
 
 /* an instruction that passed its checks begins */
@@ -30,6 +31,8 @@ static inline void twin_engine_start(struct twin_mesh *m, struct twin_core *c,
 		e->age = 0;
 		if (!(c->listed >> which & 1)) {
 			c->listed |= 1u << which;
+			if (unlikely(m->nsources == 2 * m->ncores))
+				twin_sources_close_gap(m);
 			m->source[m->nsources++] = c->idx << 2 | which;
 		}
 	}

@@ -18,23 +18,23 @@ struct twin_mesh {
 	struct wse_machine *dev;
 	struct twin_core *core; /* of the whole tile */
 	struct twin_port_out *out;
-	uint32_t rows, cols;   /* of the whole tile */
+	uint32_t rows, cols;	/* of the whole tile */
 	uint32_t first, ncores; /* the part's cores */
 	uint32_t index;
 	struct twin_translator *translator; /* NULL: there is none */
 	const uint8_t *code; /* of translated blocks; the way into them is its beginning */
 	struct twin_races *races;
-	struct twin_events *events; /* NULL: none are asked for */
-	bool quick;   /* quick.c may run: no race check and no shuffle */
-	struct twin_ways ways; /* the counters, but for generated */
+	struct twin_events *events;   /* NULL: none are asked for */
+	bool quick;		      /* quick.c may run: no race check and no shuffle */
+	struct twin_ways ways;	      /* the counters, but for generated */
 	const struct twin_fast *fast; /* as the model's */
-	const uint64_t *generated; /* jit/'s counter of that way; NULL: there is none */
-	bool moved;   /* something moved in the current round */
-	bool ended;   /* a core has executed DONE or stopped since the start was looked at */
+	const uint64_t *generated;    /* jit/'s counter of that way; NULL: there is none */
+	bool moved;		      /* something moved in the current round */
+	bool ended;	/* a core has executed DONE or stopped since the start was looked at */
 	uint32_t round; /* cycles of the current round */
 	/* counts writes to routes: a kept flow with the same count needs no look at its routers */
 	uint32_t routes;
-	uint32_t inside;  /* wavelets in the input queues of routers */
+	uint32_t inside; /* wavelets in the input queues of routers */
 	/* run list and fabric work list */
 	uint32_t *run[2];
 	uint32_t nrun;
@@ -42,18 +42,21 @@ struct twin_mesh {
 	uint32_t *resume_list; /* cores that resume after the current run */
 	uint32_t nresume;
 	bool may_resume; /* they may resume in the same round */
-	uint32_t *work; /* core << 5 | color */
+	uint32_t *work;	 /* core << 5 | color */
 	uint32_t nwork;
 	uint32_t *later; /* the same: what waits for the other parts */
 	uint32_t nlater;
 	uint32_t limit;	   /* instructions of a core in this round */
 	uint32_t equantum; /* elements of an engine in this round */
 	uint64_t shuffle;  /* state of WSE_MACHINE_SHUFFLE's random numbers; 0: off */
-	uint32_t *source;  /* core << 2 | engine: movers from memory to the fabric */
+	/* core << 2 | engine: movers from memory to the fabric, at most two of a core */
+	uint32_t *source;
 	uint32_t nsources;
-	uint32_t ncrossing; /* of them, whose runs leave the part */
+	/* in twin_movers_run(): those before `kept` and behind `at` are in the list */
+	uint32_t kept, at;
+	uint32_t ncrossing;		    /* of them, whose runs leave the part */
 	struct twin_checked *checked_cache; /* fast/prepared.c */
-	struct twin_quick *quicks; /* quick.c */
+	struct twin_quick *quicks;	    /* quick.c */
 } __attribute__((aligned(64)));
 
 /* mesh.c: parts */

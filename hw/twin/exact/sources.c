@@ -27,21 +27,30 @@ bool twin_port_impatient(struct wse_machine *m, unsigned int col)
 	return ++m->in[col].age > single_step_after(m->mesh) && twin_in_inject(m, col);
 }
 
+void twin_sources_close_gap(struct twin_mesh *p)
+{
+	uint32_t left = p->nsources - p->at - 1;
+
+	memmove(p->source + p->kept, p->source + p->at + 1, left * sizeof(*p->source));
+	p->nsources = p->kept + left;
+	p->at = p->kept - 1; /* the one that is looked at is before the gap, or it has ended */
+}
+
 bool twin_movers_run(struct twin_mesh *p, enum reach reach, twin_mover_fn *run, void *arg)
 {
 	bool any = false, did, crosses;
-	uint32_t i, kept = 0;
 
-	for (i = 0; i < p->nsources; i++) {
-		struct twin_core *c = &p->core[p->source[i] >> 2];
-		unsigned int which = p->source[i] & 3;
+	for (p->at = p->kept = 0; p->at < p->nsources; p->at++) {
+		const uint32_t source = p->source[p->at];
+		struct twin_core *c = &p->core[source >> 2];
+		unsigned int which = source & 3;
 		struct twin_engine *e = &c->eng[which];
 
 		if (c->run != WSE_CORE_RUNNING || !e->n || !e->started || !e->batched) {
 			c->listed &= ~(1u << which);
 			continue;
 		}
-		p->source[kept++] = p->source[i];
+		p->source[p->kept++] = source;
 		if (reach == OUTSIDE && !e->crosses_part)
 			continue;
 		e->crosses_part = crosses = false;
@@ -57,7 +66,7 @@ bool twin_movers_run(struct twin_mesh *p, enum reach reach, twin_mover_fn *run, 
 			e->step_singly = true, twin_wake(p, c);
 		any |= did;
 	}
-	p->nsources = kept;
+	p->nsources = p->kept;
 	return any;
 }
 

@@ -13,6 +13,11 @@ bool twin_port_impatient(struct wse_machine *m, unsigned int col);
 /* a run of a mover; true: it has passed. *crosses: it leaves the part */
 typedef bool twin_mover_fn(void *arg, struct twin_mesh *p, struct twin_core *c, unsigned int which,
 			   bool *crosses);
+/*
+ * Movers that were looked at and ended left a gap in the list, and cores that go on meanwhile have
+ * begun others: the list is full, and those behind the gap move up
+ */
+void twin_sources_close_gap(struct twin_mesh *p);
 /* the part's movers; run may be NULL: there are no runs */
 bool twin_movers_run(struct twin_mesh *p, enum reach reach, twin_mover_fn *run, void *arg);
 /* a round of all sources without runs; with them if there is a way, else so */
