@@ -392,30 +392,43 @@ static int place_ordered(struct wse_graph *g, struct tree *tree, struct item *or
 static int (*const orders[])(const void *, const void *) = {by_begin, by_size, by_range,
 							    by_tightness};
 
-enum { ORDERS = sizeof(orders) / sizeof(*orders) };
+enum { ORDERS = sizeof(orders) / sizeof(*orders), SIMPLE = ORDERS - 1 };
+
+/* its live ranges are short: spills are for that */
+static int find_tightness(const struct wse_graph *g, struct item *order)
+{
+	uint64_t *live = live_bytes(g);
+
+	for (uint32_t i = 0; i < g->nvalues && live; i++) {
+		const struct wse_value *v = order[i].v;
+
+		for (uint32_t op = v->first; op <= v->last; op++)
+			order[i].tight = live[op] > order[i].tight ? live[op] : order[i].tight;
+	}
+	free(live);
+	return live ? 0 : -ENOMEM;
+}
 
 /*
- * In one order after the other until all fit, first as they are, since no order is best for all
- * graphs, then with promotions. 0 also where nothing helps: g->total is that of the least, then.
+ * In one order after the other until all fit, since no order is best for all graphs. A graph that
+ * spills is a last resort, so more is tried: what is live where it is fullest first, then each
+ * order with promotions. 0 also where nothing helps: g->total is that of the least, then.
  */
 static int place_in_orders(struct wse_graph *g)
 {
 	struct item *order = calloc(2ul * g->nvalues + 1, sizeof(*order));
-	uint64_t *live = live_bytes(g);
-	uint32_t best = 0, least = UINT32_MAX;
+	uint32_t best = 0, least = UINT32_MAX, tries = g->nspills ? 2 * ORDERS : SIMPLE;
 	struct tree tree;
 	int ret = tree_init(&tree, g->nops);
 
-	if (!order || !live)
+	if (!order)
 		ret = -ENOMEM;
-	for (uint32_t i = 0; i < g->nvalues && !ret; i++) {
+	for (uint32_t i = 0; i < g->nvalues && !ret; i++)
 		order[i].v = &g->values[i];
-		for (uint32_t op = g->values[i].first; op <= g->values[i].last; op++)
-			order[i].tight = live[op] > order[i].tight ? live[op] : order[i].tight;
-	}
-	for (uint32_t i = 0; i < 2 * ORDERS && least > g->tile.sram && !ret; i++) {
+	for (uint32_t i = 0; i < tries && least > g->tile.sram && !ret; i++) {
+		ret = i == SIMPLE ? find_tightness(g, order) : 0;
 		qsort(order, g->nvalues, sizeof(*order), orders[i % ORDERS]);
-		ret = place_ordered(g, &tree, order, i < ORDERS ? 0 : PROMOTED_MOST);
+		ret = ret ? ret : place_ordered(g, &tree, order, i < ORDERS ? 0 : PROMOTED_MOST);
 		if (g->total < least) {
 			least = g->total;
 			best = i;
@@ -425,7 +438,6 @@ static int place_in_orders(struct wse_graph *g)
 		qsort(order, g->nvalues, sizeof(*order), orders[best % ORDERS]);
 		ret = place_ordered(g, &tree, order, best < ORDERS ? 0 : PROMOTED_MOST);
 	}
-	free(live);
 	free(order);
 	tree_fini(&tree);
 	return ret;
