@@ -89,7 +89,7 @@ struct ls_before {
 struct ls_program {
 	uint64_t seed;
 	const char *kind;
-	uint32_t rows, cols;
+	uint32_t rows, cols, group;	  /* of the tile: columns of a bus; 0: all */
 	uint8_t (*image)[WSE_SRAM_BYTES]; /* [rows * cols] */
 	uint8_t *mem;			  /* [LS_MEM] host memory before the program */
 	struct ls_cmd cmd[LS_MAX_CMDS];
@@ -191,9 +191,9 @@ struct ls_events {
 		struct wse_ev e;
 		uint32_t track; /* events of a track have an order, of two tracks none */
 		uint32_t seq;
-	} *list;
+	} * list;
 	size_t count, room;
-	bool lost; /* no memory */
+	bool lost;	 /* no memory */
 	uint64_t inject; /* not 0: falsify that event (a test of the judge) */
 };
 
@@ -209,7 +209,7 @@ struct ls_judge {
 	size_t index;
 	uint64_t retired, traps, picks; /* compared so far */
 	bool ends;			/* compare final states alone: the follower runs untraced */
-	bool events; /* compare events, too: the follower is exact */
+	bool events;			/* compare events, too: the follower is exact */
 	struct ls_events seen[2];
 	uint64_t told[WSE_EV_KINDS]; /* events compared so far */
 	uint64_t inject; /* not 0: falsify that instruction of the follower (a test of the judge) */

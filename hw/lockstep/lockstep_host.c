@@ -171,6 +171,34 @@ static void spoil(struct wse_sqe *s, struct rng *r)
 	((uint8_t *)s)[at[rng_below(r, sizeof(at))]] = v[rng_below(r, sizeof(v))];
 }
 
+/* do pieces of different columns overlap in the host's memory? */
+static bool columns_meet(const struct wse_sqe *s)
+{
+	uint64_t span = (s->nline ? s->nline - 1ull : 0) * s->lstride + s->len;
+	uint32_t cores = (uint32_t)s->rows * s->cols;
+
+	for (uint32_t i = 0; i < cores; i++)
+		for (uint32_t k = 0; k < i; k++) {
+			uint64_t a = (uint64_t)(i / s->cols) * s->rstride +
+				     (uint64_t)(i % s->cols) * s->cstride;
+			uint64_t b = (uint64_t)(k / s->cols) * s->rstride +
+				     (uint64_t)(k % s->cols) * s->cstride;
+
+			if (i % s->cols != k % s->cols && a < b + span && b < a + span)
+				return true;
+		}
+	return false;
+}
+
+/* what is spoiled, and no error: of pieces of different buses that overlap either may remain */
+static void keep_defined(const struct ls_program *p, struct wse_sqe *s)
+{
+	bool lies = s->col0 + s->cols <= p->cols && s->row0 + s->rows <= p->rows;
+
+	if (p->group && s->opcode == WSE_OP_COPY_OUT && lies && columns_meet(s))
+		s->cols = 1;
+}
+
 void ls_gen_host(struct ls_program *p, struct rng *r)
 {
 	uint32_t n = rng_range(r, 10, 40);
@@ -187,6 +215,7 @@ void ls_gen_host(struct ls_program *p, struct rng *r)
 
 		if (!broken && rng_chance(r, 25))
 			spoil(&s, r);
+		keep_defined(p, &s);
 		/* the effect of an invalid copy must not depend on time */
 		if ((s.opcode == WSE_OP_COPY_IN || s.opcode == WSE_OP_COPY_OUT) && s.budget < 1000)
 			s.budget = 0;

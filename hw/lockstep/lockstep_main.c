@@ -551,6 +551,7 @@ static int campaign(const struct options *o, struct ls_program *p, struct ls_jud
 static int room(struct ls_program *p, const struct options *o)
 {
 	p->rows = o->rows;
+	p->group = o->group;
 	p->cols = o->cols;
 	p->image = malloc((size_t)o->rows * o->cols * sizeof(*p->image));
 	p->mem = malloc(LS_MEM);
