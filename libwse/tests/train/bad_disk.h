@@ -21,8 +21,9 @@ static int no_ring, full, full_now, failing;
 static int no_fallocate; /* NFS before 4.2 */
 /* O_DIRECT: a file system says no at once, or takes the flag and refuses what is written so */
 static int not_direct, not_direct_late;
-static int full_fd = -1; /* this one alone is */
+static int full_fd = -1;  /* this one alone is */
 static int flips_fd = -1; /* of what is written here a bit is another one on the disk */
+static int lost_fd = -1;  /* what is written here is lost without an error */
 /* scratch files in the order in which a thread made them, by the number that it gave itself */
 static __thread uint32_t maker, nmade;
 static int made[4][4];
@@ -88,6 +89,8 @@ ssize_t __wrap_pwrite(int fd, const void *buf, size_t n, off_t off)
 		errno = EINVAL;
 		return -1;
 	}
+	if (fd == lost_fd)
+		return (ssize_t)n;
 	if (n > WSE_DISK_BLOCK && ++calls % 3 == 0)
 		n = WSE_DISK_BLOCK;
 	done = __real_pwrite(fd, buf, n, off);
