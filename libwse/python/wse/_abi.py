@@ -464,7 +464,8 @@ class wse_gpt_shape(Structure):
     """
     A decoder-only transformer of GPT-2's form: learned positions, layer norm before each half of a
     block, causal attention, a feed-forward layer, residuals. The plan says which sizes
-    a tile takes: heads, hidden and filter must divide over its columns.
+    a tile takes: its columns are a multiple or a divisor of the heads, or the model takes fewer of
+    them. Widths that do not divide over those are padded.
 
     vocab: 1 ... 262144
     positions: rows of the position table
