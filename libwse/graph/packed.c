@@ -36,6 +36,27 @@ static struct wse_slice slice_of(const struct wse_unit *u, uint32_t chunk, int b
 	return back ? (struct wse_slice){s.in0, s.ins, s.out0, s.outs} : s;
 }
 
+static uint32_t chunks_of(const struct wse_unit *u, int back)
+{
+	return u->chunks_out * u->chunks_in * (back ? u->chunks_back : 1);
+}
+
+/* commands of a chunk */
+static uint32_t pieces_of(const struct wse_graph *g, const struct wse_unit *u, int back,
+			  uint32_t blocks)
+{
+	return (slice_of(u, 0, back).outs / g->nfeat + blocks - 1) / blocks;
+}
+
+size_t wse_packed_most(const struct wse_graph *g, const struct wse_unit *u, int back, uint64_t most)
+{
+	uint32_t blocks = wse_packed_blocks(most, back ? u->outs : u->ins, g->nfeat);
+	size_t runs = (size_t)chunks_of(u, back) * pieces_of(g, u, back, blocks) * g->tile.cols;
+
+	/* all are there, and each run is rounded up to 8 bytes */
+	return (size_t)u->outs * u->ins * sizeof(uint16_t) + runs * 8;
+}
+
 /* a command's runs: rows [row, end) of a slice */
 static void area(struct wse_packed *p, const struct wse_slice *s, uint32_t row, uint32_t end)
 {
@@ -63,8 +84,7 @@ int wse_packed_init(struct wse_packed *p, const struct wse_graph *g, const struc
 		    int back, const unsigned char *bits, uint64_t most)
 {
 	struct wse_mask_shape m = wse_mask_shape(g, u, back);
-	uint32_t chunks = u->chunks_out * u->chunks_in * (back ? u->chunks_back : 1);
-	uint32_t rows = slice_of(u, 0, back).outs, at;
+	uint32_t chunks = chunks_of(u, back), at;
 
 	*p = (struct wse_packed){.buf = p->buf,
 				 .cols = g->tile.cols,
@@ -72,7 +92,7 @@ int wse_packed_init(struct wse_packed *p, const struct wse_graph *g, const struc
 				 .bits = bits,
 				 .shape = m,
 				 .nfeat = g->nfeat};
-	p->pieces = (rows / g->nfeat + p->blocks - 1) / p->blocks;
+	p->pieces = pieces_of(g, u, back, p->blocks);
 	p->run = calloc((size_t)chunks * p->pieces, sizeof(*p->run));
 	p->start = malloc((m.rows + 1ul) * sizeof(*p->start));
 	if (!p->run || !p->start) {
@@ -146,9 +166,25 @@ INLINE void block(const struct wse_packed *p, const struct wse_packed_run *r, ui
 	}
 }
 
-/* all elements in the order of the areas, of `size` bytes each. -ENOMEM */
-INLINE int walk(const struct wse_packed *p, uint32_t size, each_fn each, void *to, const void *from)
+/* of an area's strips: the rows from `row` on, if all of the image lay as they do */
+static const uint16_t *next_strip(const struct wse_packed *p, const struct wse_packed_run *r,
+				  uint32_t row, wse_packed_fill fill, const void *ctx,
+				  uint16_t *strip)
 {
+	uint32_t end = r->end - row < WSE_PACKED_STRIP ? r->end : row + WSE_PACKED_STRIP;
+
+	fill(ctx, row, end, r->first, r->first + p->cols * p->shape.run, strip);
+	return strip - (ptrdiff_t)((size_t)row * p->shape.width);
+}
+
+/*
+ * all elements in the order of the areas, of `size` bytes each; fill: from is its ctx, and strip
+ * [STRIP][width] where its rows go. -ENOMEM
+ */
+INLINE int walk_by(const struct wse_packed *p, uint32_t size, each_fn each, void *to,
+		   const void *from, wse_packed_fill fill, uint16_t *strip)
+{
+	const void *rows = from;
 	size_t *at = malloc(p->cols * sizeof(*at)), cur[NFEAT];
 
 	if (!at)
@@ -162,15 +198,22 @@ INLINE int walk(const struct wse_packed *p, uint32_t size, each_fn each, void *t
 				 (size_t)c * wse_packed_stride(r, size)) /
 				size;
 		for (uint32_t row = r->row; row < r->end; row += p->nfeat) {
+			if (fill && (row - r->row) % WSE_PACKED_STRIP == 0)
+				rows = next_strip(p, r, row, fill, from, strip);
 			for (uint32_t f = 0; f < p->nfeat; f++)
 				cur[f] = p->start[row + f] +
 					 ones(p->bits + (size_t)(row + f) * p->shape.rstride,
 					      before);
-			block(p, r, row, at, cur, each, to, from);
+			block(p, r, row, at, cur, each, to, rows);
 		}
 	}
 	free(at);
 	return 0;
+}
+
+INLINE int walk(const struct wse_packed *p, uint32_t size, each_fn each, void *to, const void *from)
+{
+	return walk_by(p, size, each, to, from, NULL, NULL);
 }
 
 static void to_area(void *to, const void *from, struct element e)
@@ -196,6 +239,17 @@ static void to_place(void *to, const void *from, struct element e)
 int wse_packed_image(const struct wse_packed *p, const uint16_t *dense, uint16_t *packed)
 {
 	return walk(p, 2, to_area, packed, dense);
+}
+
+int wse_packed_strips(const struct wse_packed *p, wse_packed_fill fill, const void *ctx,
+		      uint16_t *packed)
+{
+	uint16_t *strip = malloc((size_t)WSE_PACKED_STRIP * p->shape.width * sizeof(*strip));
+	int ret = strip ? walk_by(p, 2, to_area, packed, ctx, fill, strip)
+			: wse_fail(-ENOMEM, "no memory for %zu weights", p->n);
+
+	free(strip);
+	return ret;
 }
 
 int wse_packed_dense(const struct wse_packed *p, const uint16_t *packed, uint16_t *dense)

@@ -61,8 +61,21 @@ int wse_packed_init(struct wse_packed *p, const struct wse_graph *g, const struc
 		    int back, const unsigned char *bits, uint64_t most);
 void wse_packed_fini(struct wse_packed *p);
 
+/* bytes2 of the layout that takes most of all masks; most: as wse_packed_init() has it */
+size_t wse_packed_most(const struct wse_graph *g, const struct wse_unit *u, int back,
+		       uint64_t most);
+
 /* dense [rows][width] to what streams read, and back: what is not there is 0. -ENOMEM */
 int wse_packed_image(const struct wse_packed *p, const uint16_t *dense, uint16_t *packed);
+/*
+ * likewise, where the dense image is not there: rows of it come when they are needed, at most
+ * WSE_PACKED_STRIP, into strip [rows][width]: of rows [row, end) elements [from, to). -ENOMEM
+ */
+#define WSE_PACKED_STRIP 32u
+typedef void (*wse_packed_fill)(const void *ctx, uint32_t row, uint32_t end, uint32_t from,
+				uint32_t to, uint16_t *strip);
+int wse_packed_strips(const struct wse_packed *p, wse_packed_fill fill, const void *ctx,
+		      uint16_t *packed);
 int wse_packed_dense(const struct wse_packed *p, const uint16_t *packed, uint16_t *dense);
 
 /*

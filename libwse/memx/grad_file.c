@@ -262,3 +262,8 @@ uint64_t wse_grad_file_written(const struct wse_grad_file *f)
 {
 	return f->written;
 }
+
+void wse_grad_file_moved(const struct wse_grad_file *f, uint64_t *in, uint64_t *out)
+{
+	wse_records_moved(f->records, in, out);
+}

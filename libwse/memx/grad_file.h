@@ -55,7 +55,8 @@ int wse_grad_file_put_piece(struct wse_grad_file *f, uint32_t place, uint32_t pi
 void wse_grad_file_hold(struct wse_grad_file *f, uint32_t unit, uint32_t place);
 uint32_t wse_grad_file_held(const struct wse_grad_file *f, uint32_t unit);
 
-/* gradients written so far, whole ones: a test asks for it */
+/* gradients written so far, whole ones; bytes of the file read and written: a test asks for it */
 uint64_t wse_grad_file_written(const struct wse_grad_file *f);
+void wse_grad_file_moved(const struct wse_grad_file *f, uint64_t *in, uint64_t *out);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Images in a scratch file: each of a unit's two is in memory while something takes it, and as long
- * as there is room. Devices take them in the order in which they need them, some before the ones
- * that run are done: so what comes is read while the cores work. Vectors are in memory at all
- * times. Any thread.
+ * as there is room; of a unit whose images lie packed alone (mask.h), packed. Devices take them in
+ * the order in which they need them, some before the ones that run are done: so what comes is read
+ * while the cores work. Vectors are in memory at all times. Any thread.
  */
 #ifndef WSE_MEMX_IMAGE_FILE_H
 #define WSE_MEMX_IMAGE_FILE_H
@@ -13,18 +13,19 @@
 struct wse_image_file;
 
 /*
- * images [nunits] are filled in as they come into memory; units that stay [nunits] are there at all
- * times, and not in the file. room: bytes of the others, at least both images of one. Memory is the
- * pool's. -ENOSPC, -ENOMEM
+ * images [nunits], and masks' packed.buf of those that lie packed alone, are filled in as they come
+ * into memory; units that stay [nunits] are there at all times, and not in the file. room: bytes of
+ * the others, at least both images of one. Memory is the pool's. -ENOSPC, -ENOMEM
  */
-int wse_image_file_open(const struct wse_graph *g, const unsigned char *stays, uint64_t room,
-			const char *dir, const struct wse_buf_pool *pool, struct wse_image *images,
+int wse_image_file_open(const struct wse_graph *g, const unsigned char *stays,
+			struct wse_masks *masks, uint64_t room, const char *dir,
+			const struct wse_buf_pool *pool, struct wse_image *images,
 			struct wse_image_file **file);
 void wse_image_file_close(struct wse_image_file *f);
 
 /*
  * bytes of memory when so many devices take images, *room of them for images, the least that is of
- * use, and of the file
+ * use, and of the file, which has room for all weights
  */
 uint64_t wse_image_file_memory(const struct wse_graph *g, const unsigned char *stays,
 			       uint32_t devices, uint64_t *room, uint64_t *file);
@@ -43,12 +44,15 @@ void wse_image_file_done(struct wse_image_file *f, uint32_t unit, enum wse_image
 
 /*
  * to write a unit's anew, alone: begin waits until they are taken by none, end writes them to the
- * file; keep: some of them stays as it is
+ * file; keep: some of them stays as it is. Those that lie packed alone have memory from room on,
+ * for which their layout is known
  */
 int wse_image_file_begin(struct wse_image_file *f, uint32_t unit, int keep);
+int wse_image_file_room(struct wse_image_file *f, uint32_t unit);
 int wse_image_file_end(struct wse_image_file *f, uint32_t unit, uint64_t step, int keep);
 
-/* images read so far: a test asks for it */
+/* images read so far, and bytes that came from the file and went there: a test asks for it */
 uint64_t wse_image_file_reads(const struct wse_image_file *f);
+void wse_image_file_moved(const struct wse_image_file *f, uint64_t *in, uint64_t *out);
 
 #endif

@@ -21,6 +21,10 @@ int wse_memx_open_images(struct wse_memx *mx)
 	const uint32_t n = mx->g->nunits + 1;
 	size_t whole = 64;
 
+	for (uint32_t i = 0; i < mx->g->nunits; i++)
+		if (wse_masks_alone(&mx->masks, i) && wse_unit_fwd_bytes(&mx->g->units[i]) > whole)
+			whole = wse_unit_fwd_bytes(&mx->g->units[i]);
+
 	mx->images.buf = calloc(n, sizeof(struct wse_shared_buf *));
 	mx->images.unit = calloc(n, sizeof(*mx->images.unit));
 	mx->images.early = calloc(n, 1);
@@ -31,14 +35,18 @@ int wse_memx_open_images(struct wse_memx *mx)
 	if (!mx->images.buf || !mx->images.unit || !mx->images.early || !mx->images.ready ||
 	    !mx->images.inputs || !mx->images.mirror || !mx->images.rows)
 		return -ENOMEM;
-	if (mx->cfg.dir && mx->cfg.image_room && !mx->cfg.forward) {
+	mx->images.whole = (struct wse_shared_buf){.ptr = wse_pages_alloc(whole), .size = whole};
+	if (!mx->images.whole.ptr)
+		return -ENOMEM;
+	if (wse_memx_images_in_file(&mx->cfg)) {
 		/* what inputs are gathered from stays where it is */
 		for (uint32_t i = 0; i < mx->tab.n; i++)
 			if (mx->tab.t[i].flags & WSE_TENSOR_INPUT &&
 			    mx->map.home[i].unit != WSE_NO_UNIT)
 				mx->images.early[mx->map.home[i].unit] = 1;
-		return wse_image_file_open(mx->g, mx->images.early, mx->cfg.image_room, mx->cfg.dir,
-					   &mx->pool, mx->images.unit, &mx->images.file);
+		return wse_image_file_open(mx->g, mx->images.early, &mx->masks, mx->cfg.image_room,
+					   mx->cfg.dir, &mx->pool, mx->images.unit,
+					   &mx->images.file);
 	}
 	for (uint32_t i = 0; i < mx->g->nunits; i++) {
 		const struct wse_unit *u = &mx->g->units[i];
@@ -49,13 +57,10 @@ int wse_memx_open_images(struct wse_memx *mx)
 
 		if (ret)
 			return ret;
-		if (alone && both > whole)
-			whole = both;
 		mx->images.unit[i] = alone ? (struct wse_image){.vec = {mx->images.buf[i], 0}}
 					   : wse_image_spans(mx->g, u, mx->images.buf[i]);
 	}
-	mx->images.whole = (struct wse_shared_buf){.ptr = wse_pages_alloc(whole), .size = whole};
-	return mx->images.whole.ptr ? 0 : -ENOMEM;
+	return 0;
 }
 
 void wse_memx_close_images(struct wse_memx *mx)
@@ -190,7 +195,8 @@ int wse_memx_want_image(void *ctx, uint32_t unit)
 	struct wse_memx *mx = ctx;
 	int ret = unit == mx->images.writing ? 0 : done_writing(mx);
 
-	if (ret || unit == mx->images.writing)
+	/* one that lies packed alone comes later, from its owners */
+	if (ret || unit == mx->images.writing || wse_masks_alone(&mx->masks, unit))
 		return ret;
 	ret = wse_image_file_begin(mx->images.file, unit, 1);
 	if (!ret)
@@ -217,21 +223,28 @@ void wse_memx_set_ready(struct wse_memx *mx, uint32_t unit, int ready)
 	pthread_mutex_unlock(&mx->images.lock);
 }
 
-/* an image that is kept packed alone has all its places while it is written */
+/* an image that is kept packed alone has all its places while it is written; no transposed one */
 static void begin_writing(struct wse_memx *mx, uint32_t unit)
 {
-	struct wse_image *img = &mx->images.unit[unit];
-
-	if (!wse_masks_alone(&mx->masks, unit))
-		return;
-	img->fwd = (struct wse_span){&mx->images.whole, 0};
-	img->tr = (struct wse_span){&mx->images.whole, wse_unit_fwd_bytes(&mx->g->units[unit])};
+	if (wse_masks_alone(&mx->masks, unit))
+		mx->images.unit[unit].fwd = (struct wse_span){&mx->images.whole, 0};
 }
 
 static void end_writing(struct wse_memx *mx, uint32_t unit)
 {
 	if (wse_masks_alone(&mx->masks, unit))
-		mx->images.unit[unit].fwd.buf = mx->images.unit[unit].tr.buf = NULL;
+		mx->images.unit[unit].fwd.buf = NULL;
+}
+
+/* a unit's images are written with all places: now those that are there */
+static int pack(struct wse_memx *mx, uint32_t unit)
+{
+	struct wse_image *img = &mx->images.unit[unit];
+	int ret = wse_masks_lay_out(&mx->masks, unit, img);
+
+	if (!ret && mx->images.file)
+		ret = wse_image_file_room(mx->images.file, unit);
+	return ret ? ret : wse_masks_pack(&mx->masks, unit, img);
 }
 
 /*
@@ -266,7 +279,7 @@ static int pass_unit(struct wse_memx *mx, uint32_t unit, int updating)
 	if (!ret && mx->images.early[unit])
 		ret = copy_mirror(mx, unit);
 	if (!ret)
-		ret = wse_masks_pack(&mx->masks, unit, &mx->images.unit[unit], !mx->images.file);
+		ret = pack(mx, unit);
 	end_writing(mx, unit);
 	end = mx->images.file ? wse_image_file_end(mx->images.file, unit, mx->step, !ret) : 0;
 	ret = ret ? ret : end;

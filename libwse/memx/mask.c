@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "memx/memx.h"
+#include "num/image.h"
 #include "num/num.h"
 #include "ops/emit.h"
 
@@ -93,10 +94,10 @@ int wse_masks_open(struct wse_masks *m, const struct wse_sparsity *cfg, const st
 	return ret;
 }
 
-static void drop_packed(const struct wse_masks *m, struct wse_packed *p)
+static void drop_packed(const struct wse_masks *m, struct wse_packed *p, int moves)
 {
 	wse_packed_fini(p);
-	if (p->buf)
+	if (p->buf && !moves)
 		m->pool->free(m->pool->ctx, p->buf);
 	p->buf = NULL;
 }
@@ -106,8 +107,8 @@ void wse_masks_close(struct wse_masks *m)
 	for (uint32_t i = 0; m->unit && i < m->g->nunits; i++) {
 		if (m->unit[i].buf)
 			m->pool->free(m->pool->ctx, m->unit[i].buf);
-		drop_packed(m, &m->unit[i].packed);
-		drop_packed(m, &m->unit[i].packed_tr);
+		drop_packed(m, &m->unit[i].packed, m->unit[i].moves);
+		drop_packed(m, &m->unit[i].packed_tr, m->unit[i].moves);
 		free(m->unit[i].next);
 	}
 	free(m->unit);
@@ -129,7 +130,7 @@ static int is_input(const struct wse_masks *m, uint32_t unit)
 	return (m->tab->t[m->g->units[unit].weight].flags & WSE_TENSOR_INPUT) != 0;
 }
 
-void wse_masks_packs(struct wse_masks *m, int grads, int images)
+void wse_masks_packs(struct wse_masks *m, int grads, int images, int file)
 {
 	for (uint32_t i = 0; m->unit && i < m->g->nunits; i++) {
 		struct wse_unit_mask *k = &m->unit[i];
@@ -137,6 +138,8 @@ void wse_masks_packs(struct wse_masks *m, int grads, int images)
 
 		k->packs = grads && may;
 		k->alone = images && may && !m->g->tile.no_linear;
+		k->moves = k->alone && file;
+		k->values = !m->g->tile.no_linear && (k->alone || !file);
 	}
 }
 
@@ -189,7 +192,7 @@ void wse_masks_show(struct wse_masks *m, struct wse_image *images)
 	}
 }
 
-static int layout(struct wse_masks *m, uint32_t unit, int back, int images)
+static int layout(struct wse_masks *m, uint32_t unit, int back)
 {
 	struct wse_unit_mask *k = &m->unit[unit];
 	struct wse_packed *p = back ? &k->packed_tr : &k->packed;
@@ -198,59 +201,94 @@ static int layout(struct wse_masks *m, uint32_t unit, int back, int images)
 
 	wse_packed_fini(p);
 	ret = wse_packed_init(p, m->g, &m->g->units[unit], back, bits, wse_emit_stream_bytes);
-	if (p->buf && (ret || !images || p->buf->size < p->bytes2)) {
+	if (p->buf && !k->moves && (ret || p->buf->size < p->bytes2)) {
 		m->pool->free(m->pool->ctx, p->buf);
 		p->buf = NULL;
 	}
-	if (!ret && images && !p->buf)
+	if (!ret && k->values && !k->moves && !p->buf)
 		ret = m->pool->alloc(m->pool->ctx, p->bytes2, &p->buf);
 	return ret;
 }
 
-/* images 0, or no LINEAR streams: as gradients come back alone */
-static int lay_out(struct wse_masks *m, uint32_t unit, int images)
+/* without values: as gradients come back alone */
+static int lay_out(struct wse_masks *m, uint32_t unit)
 {
 	struct wse_unit_mask *k = &m->unit[unit];
 	int ret;
 
 	if (!k->stale)
 		return 0;
-	images = images && !m->g->tile.no_linear;
-	ret = layout(m, unit, 0, images);
-	if (!ret && !m->g->forward && images)
-		ret = layout(m, unit, 1, images);
+	ret = layout(m, unit, 0);
+	if (!ret && !m->g->forward && k->values)
+		ret = layout(m, unit, 1);
 	k->stale = ret != 0;
 	return ret ? wse_fail(ret, "no memory for the packed weights of %s",
 			      m->tab->t[m->g->units[unit].weight].name)
 		   : 0;
 }
 
-const struct wse_packed *wse_masks_rows(struct wse_masks *m, uint32_t unit, int images, int *ret)
+const struct wse_packed *wse_masks_rows(struct wse_masks *m, uint32_t unit, int *ret)
 {
 	*ret = 0;
 	if (!m->there || !wse_masks_bits(m, unit) || is_input(m, unit))
 		return NULL;
-	*ret = lay_out(m, unit, images);
+	*ret = lay_out(m, unit);
 	return *ret ? NULL : &m->unit[unit].packed;
 }
 
-int wse_masks_pack(struct wse_masks *m, uint32_t unit, struct wse_image *img, int images)
+int wse_masks_lay_out(struct wse_masks *m, uint32_t unit, struct wse_image *img)
 {
 	struct wse_unit_mask *k = m->unit ? &m->unit[unit] : NULL;
 	int ret;
 
 	if (!k || !k->buf || !m->there || m->g->tile.no_linear)
 		return 0;
-	ret = lay_out(m, unit, images);
+	ret = lay_out(m, unit);
 	if (ret)
 		return ret;
 	img->packed = &k->packed;
-	if (k->packed.buf)
-		ret = wse_packed_image(&k->packed, wse_span_ptr(img->fwd), k->packed.buf->ptr);
-	if (ret || !k->packed_tr.buf || !img->tr.buf)
+	img->packed_tr = k->values && !m->g->forward ? &k->packed_tr : NULL;
+	return 0;
+}
+
+/* the plain image of a unit, of which the transposed one is made */
+struct plain {
+	const struct wse_unit *u;
+	uint32_t cols;
+	const uint16_t *fwd;
+};
+
+/* rows [row, end) of the transposed image, of them elements [from, to) */
+static void turn_strip(const void *ctx, uint32_t row, uint32_t end, uint32_t from, uint32_t to,
+		       uint16_t *strip)
+{
+	const struct plain *p = ctx;
+	uint32_t n = p->u->chunks_back, h = p->u->ins / n / p->cols, some, in;
+
+	for (; row < end; row += some, strip += (size_t)some * p->u->outs) {
+		/* in chunks, row (chunk j, column c, i) is input (c, j, i) */
+		uint32_t j = row / h / p->cols, c = row / h % p->cols;
+
+		in = n > 1 ? (c * n + j) * h + row % h : row;
+		some = n > 1 && h - row % h < end - row ? h - row % h : end - row;
+		wse_bf16_turn_part(p->fwd, p->u->outs, p->u->ins, from, to, in, in + some,
+				   strip - (ptrdiff_t)((size_t)in * p->u->outs));
+	}
+}
+
+int wse_masks_pack(struct wse_masks *m, uint32_t unit, const struct wse_image *img)
+{
+	const struct wse_packed *p = img->packed, *tr = img->packed_tr;
+	const struct plain plain = {&m->g->units[unit], m->g->tile.cols,
+				    img->fwd.buf ? wse_span_ptr(img->fwd) : NULL};
+	int ret = 0;
+
+	if (p && p->buf)
+		ret = wse_packed_image(p, plain.fwd, p->buf->ptr);
+	if (ret || !tr || !tr->buf)
 		return ret;
-	img->packed_tr = &k->packed_tr;
-	return wse_packed_image(&k->packed_tr, wse_span_ptr(img->tr), k->packed_tr.buf->ptr);
+	return img->tr.buf ? wse_packed_image(tr, wse_span_ptr(img->tr), tr->buf->ptr)
+			   : wse_packed_strips(tr, turn_strip, &plain, tr->buf->ptr);
 }
 
 uint64_t wse_masks_sum(const struct wse_masks *m)

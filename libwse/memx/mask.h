@@ -22,6 +22,8 @@ struct wse_unit_mask {
 	int stale;
 	int packs; /* gradients lie packed, too */
 	int alone; /* images lie packed alone */
+	int moves; /* and in a file: what of packed.buf is in memory the caller says */
+	int values; /* images are packed, alone or not */
 	/*
 	 * chosen for after this step: as those of the image; or NULL. Once they are the masks, it
 	 * has those of both, and behind them those that were: gradients still lie by these
@@ -55,9 +57,10 @@ static inline unsigned char *wse_masks_bits(const struct wse_masks *m, uint32_t 
 
 /*
  * Of units but those that inputs are gathered from, onto whose sums the host adds, gradients lie
- * packed, and (images) images do alone. Before wse_masks_show()
+ * packed, and (images) images do alone; file: those are in a file, and others there by rows. Before
+ * wse_masks_show()
  */
-void wse_masks_packs(struct wse_masks *m, int grads, int images);
+void wse_masks_packs(struct wse_masks *m, int grads, int images, int file);
 /* do gradients of any? */
 int wse_masks_packs_any(const struct wse_masks *m);
 static inline int wse_masks_alone(const struct wse_masks *m, uint32_t unit)
@@ -67,18 +70,19 @@ static inline int wse_masks_alone(const struct wse_masks *m, uint32_t unit)
 /* their place into the images, once they are there; and the transposed bits, by the others */
 void wse_masks_show(struct wse_masks *m, struct wse_image *images);
 /*
- * How a unit's weights lie where they are packed, by the masks of now: images 0: of gradients and
- * of what ranks send each other alone. NULL: it has no mask, or inputs are gathered from it; what
- * was laid out before is no more. *ret: 0, -ENOMEM
+ * How a unit's weights lie where they are packed, by the masks of now. NULL: it has no mask, or
+ * inputs are gathered from it; what was laid out before is no more. *ret: 0, -ENOMEM
  */
-const struct wse_packed *wse_masks_rows(struct wse_masks *m, uint32_t unit, int images, int *ret);
+const struct wse_packed *wse_masks_rows(struct wse_masks *m, uint32_t unit, int *ret);
 /* a checksum of all masks, the same on every rank; 0: there are none */
 uint64_t wse_masks_sum(const struct wse_masks *m);
 /*
- * A unit's images have been written: the weights that are there, packed, where streams are LINEAR;
- * images 0: the layout alone, which gradients come back in. -ENOMEM
+ * A unit's images have been written: the weights that are there, packed, where streams are LINEAR.
+ * First their layout, which gradients come back in; then, where there is memory for them, the
+ * values. Of images that lie packed alone the transposed one is made of the other. -ENOMEM
  */
-int wse_masks_pack(struct wse_masks *m, uint32_t unit, struct wse_image *img, int images);
+int wse_masks_lay_out(struct wse_masks *m, uint32_t unit, struct wse_image *img);
+int wse_masks_pack(struct wse_masks *m, uint32_t unit, const struct wse_image *img);
 /* about so many elements has a packed stream of a unit, by its density */
 uint64_t wse_masks_packed(const struct wse_graph *g, const struct wse_unit *u);
 /* the bits of a part's element are set or cleared: of the next mask, if there is one */

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "memx/choose.h"
+#include "memx/image_file.h"
 
 /* ---- opening and closing ---- */
 
@@ -43,7 +44,7 @@ static int open_store(struct wse_memx *mx)
 	return open_kept(mx, arrays);
 }
 
-/* What lies packed of masked units: not gradients in a file, nor images in one */
+/* What lies packed of masked units: not gradients in a file */
 static int open_masks(struct wse_memx *mx)
 {
 	const struct wse_memx_cfg *cfg = &mx->cfg;
@@ -51,8 +52,8 @@ static int open_masks(struct wse_memx *mx)
 	int may = !cfg->forward && !cfg->by_rows;
 
 	if (!ret)
-		wse_masks_packs(&mx->masks, may && !mx->grads.file,
-				may && !(cfg->dir && cfg->image_room));
+		wse_masks_packs(&mx->masks, may && !mx->grads.file, may,
+				wse_memx_images_in_file(cfg));
 	return ret;
 }
 
@@ -231,7 +232,13 @@ size_t wse_memx_packed(const struct wse_memx *mx)
 	return wse_store_packed_floats(mx->map.store);
 }
 
-void wse_memx_moved(const struct wse_memx *mx, uint64_t *in, uint64_t *out)
+void wse_memx_moved(const struct wse_memx *mx, enum wse_memx_file file, uint64_t *in, uint64_t *out)
 {
-	wse_store_file_moved(mx->map.store, in, out);
+	*in = *out = 0;
+	if (file == WSE_MEMX_STATE_FILE)
+		wse_store_file_moved(mx->map.store, in, out);
+	else if (file == WSE_MEMX_GRAD_FILE && mx->grads.file)
+		wse_grad_file_moved(mx->grads.file, in, out);
+	else if (file == WSE_MEMX_IMAGE_FILE && mx->images.file)
+		wse_image_file_moved(mx->images.file, in, out);
 }

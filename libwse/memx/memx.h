@@ -108,8 +108,10 @@ int wse_memx_is_far(const struct wse_memx *mx);
 int wse_memx_runs(struct wse_memx *mx, uint32_t arrays, wse_map_run fn, void *ctx);
 /* floats of the longest run */
 size_t wse_memx_longest(const struct wse_memx *mx);
-/* bytes that came from the file of the state and went there so far: a test asks for it */
-void wse_memx_moved(const struct wse_memx *mx, uint64_t *in, uint64_t *out);
+/* bytes that came from a file and went there so far, 0 where there is none: a test asks for it */
+enum wse_memx_file { WSE_MEMX_STATE_FILE, WSE_MEMX_GRAD_FILE, WSE_MEMX_IMAGE_FILE };
+void wse_memx_moved(const struct wse_memx *mx, enum wse_memx_file file, uint64_t *in,
+		    uint64_t *out);
 /* floats of masked matrices and their moments that are kept, of a sparse run: a test asks for it */
 size_t wse_memx_packed(const struct wse_memx *mx);
 /*

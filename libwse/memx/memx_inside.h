@@ -45,7 +45,7 @@ struct wse_memx {
 		struct wse_shared_buf **buf; /* [nunits]: fwd, tr, vec */
 		struct wse_image *unit;	     /* [nunits] */
 		struct wse_image_file *file; /* NULL: all images are in memory */
-		/* both images of the unit that is updated, where those are kept packed alone */
+		/* the plain image of the unit that is updated, where it is kept packed alone */
 		struct wse_shared_buf whole;
 		/* the unit whose image other ranks' weights go to; WSE_NO_UNIT: none */
 		uint32_t writing;
@@ -91,6 +91,11 @@ struct wse_memx {
 static inline int wse_memx_images_alone(const struct wse_memx_cfg *cfg)
 {
 	return cfg->forward && cfg->model.family->leaf;
+}
+
+static inline int wse_memx_images_in_file(const struct wse_memx_cfg *cfg)
+{
+	return cfg->dir && cfg->image_room && !cfg->forward;
 }
 
 /* ---- grads.c ---- */

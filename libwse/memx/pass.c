@@ -140,7 +140,7 @@ int wse_memx_pass(struct wse_memx *mx, uint32_t first, uint32_t end, int updatin
 static int others_sent(struct wse_memx *mx, uint32_t unit)
 {
 	int ret;
-	const struct wse_packed *rows = wse_masks_rows(&mx->masks, unit, !mx->images.file, &ret);
+	const struct wse_packed *rows = wse_masks_rows(&mx->masks, unit, &ret);
 
 	return ret ? ret : wse_share_images(&mx->share, unit, rows);
 }

@@ -84,6 +84,7 @@ struct image {
 	size_t n, k;	       /* of the whole */
 	size_t n0, n1, k0, k1; /* the part that is wanted */
 	uint16_t *plain, *turned;
+	bool near; /* what is written is read at once */
 };
 
 struct tile {
@@ -131,7 +132,7 @@ INLINE void turn_tile(struct tile *t)
 	attr INLINE void tile_##name(const struct image *m, size_t n0, size_t k0, size_t rows,  \
 				     size_t cols)                                               \
 	{                                                                                       \
-		bool large = m->n * m->k >= LARGE;                                              \
+		bool large = !m->near && m->n * m->k >= LARGE;                                  \
 		struct tile t;                                                                  \
                                                                                                 \
 		if (rows < TILE || cols < TILE)                                                 \
@@ -181,7 +182,7 @@ VARIANT(__attribute__((target("avx2"))), avx2, 16)
 int wse_bf16_image_by(int variant, const float *w, size_t n, size_t k, uint16_t *plain,
 		      uint16_t *turned)
 {
-	struct image m = {w, n, k, 0, n, 0, k, plain, turned};
+	struct image m = {w, n, k, 0, n, 0, k, plain, turned, false};
 
 	if (variant == 2 && !wse_cpu_avx2())
 		return -1;
@@ -195,7 +196,18 @@ int wse_bf16_image_by(int variant, const float *w, size_t n, size_t k, uint16_t 
 void wse_bf16_image_part(const float *w, size_t n, size_t k, size_t n0, size_t n1, size_t k0,
 			 size_t k1, uint16_t *plain, uint16_t *turned)
 {
-	struct image m = {w, n, k, n0, n1, k0, k1, plain, turned};
+	struct image m = {w, n, k, n0, n1, k0, k1, plain, turned, false};
+
+	if (wse_cpu_avx2())
+		image_avx2(&m);
+	else
+		image_sse2(&m);
+}
+
+void wse_bf16_turn_part(const uint16_t *plain, size_t n, size_t k, size_t n0, size_t n1, size_t k0,
+			size_t k1, uint16_t *turned)
+{
+	struct image m = {NULL, n, k, n0, n1, k0, k1, (uint16_t *)(uintptr_t)plain, turned, true};
 
 	if (wse_cpu_avx2())
 		image_avx2(&m);

@@ -26,6 +26,10 @@ void wse_bf16_image(const float *w, size_t n, size_t k, uint16_t *plain, uint16_
 void wse_bf16_image_part(const float *w, size_t n, size_t k, size_t n0, size_t n1, size_t k0,
 			 size_t k1, uint16_t *plain, uint16_t *turned);
 
+/* what is in plain [n][k], turned: likewise a part of it, which stays in the caches */
+void wse_bf16_turn_part(const uint16_t *plain, size_t n, size_t k, size_t n0, size_t n1, size_t k0,
+			size_t k1, uint16_t *turned);
+
 /* variant 1: SSE2; 2: AVX2, -1 where there is none; for tests */
 int wse_bf16_image_by(int variant, const float *w, size_t n, size_t k, uint16_t *plain,
 		      uint16_t *turned);

@@ -248,21 +248,45 @@ static uint64_t grad_bytes(const struct wse_config *cfg, const struct wse_graph 
 	return n * sizeof(float);
 }
 
-/* images in memory, but for what lies packed: of its units one is written at a time */
-static uint64_t images_of(const struct wse_graph *g, const struct wse_tensor_table *tab)
+/* do images of a unit lie packed alone? */
+static int is_alone(const struct wse_graph *g, const struct wse_tensor_table *tab, uint32_t unit)
 {
-	uint64_t sum = 0, most = 0;
+	return g->units[unit].density > 0.0 && !g->forward && !g->tile.no_linear &&
+	       !is_input(g, tab, unit);
+}
+
+/*
+ * of those one is written at a time, and has all its places then, of the transposed one a strip
+ */
+static uint64_t written_whole(const struct wse_graph *g, const struct wse_tensor_table *tab)
+{
+	uint64_t most = 0, strip = 0;
 
 	for (uint32_t i = 0; i < g->nunits; i++) {
 		const struct wse_unit *u = &g->units[i];
-		uint64_t both = 2 * wse_unit_fwd_bytes(u);
-		int alone = u->density > 0.0 && !g->forward && !g->tile.no_linear &&
-			    !is_input(g, tab, i);
+		uint64_t fwd = wse_unit_fwd_bytes(u);
 
-		sum += wse_unit_image_bytes(g, u) - (alone ? both : 0);
-		most = alone && both > most ? both : most;
+		if (!is_alone(g, tab, i))
+			continue;
+		most = fwd > most ? fwd : most;
+		strip = u->outs > strip ? u->outs : strip;
 	}
-	return sum + most;
+	return most + strip * WSE_PACKED_STRIP * sizeof(uint16_t);
+}
+
+/* images in memory, but for what lies packed: of its units one is written at a time */
+static uint64_t images_of(const struct wse_graph *g, const struct wse_tensor_table *tab)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < g->nunits; i++) {
+		const struct wse_unit *u = &g->units[i];
+		uint64_t fwd = wse_unit_fwd_bytes(u);
+		int alone = is_alone(g, tab, i);
+
+		sum += wse_unit_image_bytes(g, u) - (alone ? 2 * fwd : 0);
+	}
+	return sum + written_whole(g, tab);
 }
 
 /* of several ranks: the weights of a unit that are sent without those that are not there */
@@ -326,6 +350,7 @@ int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, con
 			    buffers(per);
 	}
 	images_in_file(g, &tab, devices, m);
+	m->images_file += written_whole(g, &tab);
 	for (uint32_t i = 0; i < g->nunits; i++) {
 		if (g->units[i].density <= 0.0)
 			continue;

@@ -53,21 +53,23 @@ static size_t next_difference(const float *a, const float *b, size_t i, size_t n
 	return i;
 }
 
-/* the device sees what there is of a unit's image, or no longer */
-static int map_image(struct wse_exec *e, const struct wse_image *img)
+/* the device sees what there is of a unit's image at all times, or no longer */
+static int map_image(struct wse_exec *e, const struct wse_image *img, int move)
 {
 	int ret = e->ops->map(e, img->vec.buf);
 
-	if (!ret && img->packed && img->packed->buf)
+	if (!ret && !move && img->packed && img->packed->buf)
 		ret = e->ops->map(e, img->packed->buf);
-	if (!ret && img->packed_tr && img->packed_tr->buf)
+	if (!ret && !move && img->packed_tr && img->packed_tr->buf)
 		ret = e->ops->map(e, img->packed_tr->buf);
 	return ret;
 }
 
-static void unmap_image(struct wse_exec *e, const struct wse_image *img)
+static void unmap_image(struct wse_exec *e, const struct wse_image *img, int move)
 {
 	e->ops->unmap(e, img->vec.buf);
+	if (move)
+		return;
 	if (img->packed && img->packed->buf)
 		e->ops->unmap(e, img->packed->buf);
 	if (img->packed_tr && img->packed_tr->buf)
@@ -79,10 +81,13 @@ static struct wse_shared_buf *moving(const struct replay *r, uint32_t unit,
 				     enum wse_image_part part)
 {
 	const struct wse_image *img = &wse_memx_images(r->s->memx)[unit];
+	const struct wse_packed *p = part == WSE_IMAGE_TR ? img->packed_tr : img->packed;
 	struct wse_shared_buf *buf = part == WSE_IMAGE_TR    ? img->tr.buf
 				     : part == WSE_IMAGE_FWD ? img->fwd.buf
 							     : NULL;
 
+	if (!buf && part != WSE_IMAGE_NONE && p)
+		buf = p->buf;
 	return buf == img->vec.buf ? NULL : buf;
 }
 
@@ -142,7 +147,7 @@ static int run(struct wse_session *s, struct wse_exec *e, const char *wave, int 
 	int ret = wse_slots_open(&r->io, s, &pool, 1, 0);
 
 	for (uint32_t i = 0; i < g->nunits && !ret; i++)
-		ret = map_image(e, &images[i]);
+		ret = map_image(e, &images[i], move);
 	for (uint32_t i = 0; i < g->nunits && !ret; i++)
 		if (images[i].mask.buf)
 			ret = e->ops->map(e, images[i].mask.buf);
@@ -188,7 +193,7 @@ static void unmap(struct wse_session *s, struct wse_exec *e)
 	const struct wse_image *images = wse_memx_images(s->memx);
 
 	for (uint32_t i = 0; i < s->plan.graph.nunits; i++) {
-		unmap_image(e, &images[i]);
+		unmap_image(e, &images[i], wse_memx_images_move(s->memx));
 		if (images[i].mask.buf)
 			e->ops->unmap(e, images[i].mask.buf);
 	}

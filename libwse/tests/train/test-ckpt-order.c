@@ -144,10 +144,10 @@ static void opened(struct wse_memx *mx, const struct wse_graph *g)
 	wse_memx_state(mx, &s);
 	least = s.table->params * 4 * 9 / 10; /* tensors in no unit are in memory */
 	most = s.table->params * 5;
-	wse_memx_moved(mx, &in, &out);
+	wse_memx_moved(mx, WSE_MEMX_STATE_FILE, &in, &out);
 	images = sum_images(mx, g);
 	ret = wse_memx_refresh(mx);
-	wse_memx_moved(mx, &in2, &out2);
+	wse_memx_moved(mx, WSE_MEMX_STATE_FILE, &in2, &out2);
 	ok(!ret && !in && out > least && out < most && in2 > least && in2 < most && out2 == out &&
 		   sum_images(mx, g) == images,
 	   "opened: %.1f MB written, %.1f read; made again the images are the same: %.1f read",
@@ -180,9 +180,9 @@ static void one(uint32_t which, const struct wse_memx_cfg *c)
 	wse_memx_state(far, &s);
 	store = s.table->params * 3 * sizeof(float);
 	ret = wse_ckpt_save(in_dir("ram"), ram, &cfg, &ts, NULL);
-	wse_memx_moved(far, &in0, &out0);
+	wse_memx_moved(far, WSE_MEMX_STATE_FILE, &in0, &out0);
 	ret = ret ? ret : wse_ckpt_save(in_dir("far"), far, &cfg, &ts, NULL);
-	wse_memx_moved(far, &in, &out);
+	wse_memx_moved(far, WSE_MEMX_STATE_FILE, &in, &out);
 	ok(!ret && !wse_memx_is_far(ram) && wse_memx_is_far(far) && !stat(in_dir("far"), &sb) &&
 		   (uint64_t)sb.st_size > store && in - in0 < store + store / 10 && out == out0,
 	   "written: %.1f MB read for a state of %.1f MB in a file%s%s", 1e-6 * (double)(in - in0),
@@ -193,17 +193,17 @@ static void one(uint32_t which, const struct wse_memx_cfg *c)
 	wse_memx_close(far);
 	cfg.seed = 9;
 	ret = wse_memx_open(&cfg, &g, &heap, &far);
-	wse_memx_moved(far, &in0, &out0);
+	wse_memx_moved(far, WSE_MEMX_STATE_FILE, &in0, &out0);
 	ret = ret ? ret : wse_ckpt_load(in_dir("ram"), far, &cfg, WSE_CKPT_ALL, &ts, changed);
-	wse_memx_moved(far, &in, &out);
+	wse_memx_moved(far, WSE_MEMX_STATE_FILE, &in, &out);
 	/* the state once in and once out, and once more in for the images */
 	twice = 2 * (store + store / 10);
 	ok(!ret && in - in0 < twice && out - out0 < twice / 2,
 	   "loaded: %.1f MB read, %.1f MB written%s%s", 1e-6 * (double)(in - in0),
 	   1e-6 * (double)(out - out0), ret ? ": " : "", ret ? wse_error() : "");
-	wse_memx_moved(far, &in0, &out0);
+	wse_memx_moved(far, WSE_MEMX_STATE_FILE, &in0, &out0);
 	ret = wse_ckpt_compare(in_dir("ram"), far, &cfg, &ts);
-	wse_memx_moved(far, &in, &out);
+	wse_memx_moved(far, WSE_MEMX_STATE_FILE, &in, &out);
 	ok(!ret && in - in0 < twice / 2 && out == out0, "all of it; compared: %.1f MB read%s%s",
 	   1e-6 * (double)(in - in0), ret ? ": " : "", ret ? wse_error() : "");
 	for (uint32_t i = 0; i < g.nunits; i++)

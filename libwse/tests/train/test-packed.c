@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "graph/packed.h"
+#include "memx/mask.h"
 #include "num/num.h"
 #include "tap.h"
 
@@ -117,6 +118,38 @@ static size_t images(const struct image *x)
 	return bad;
 }
 
+/* the areas of a transposed image, made of the plain one */
+static size_t turned(struct image *x)
+{
+	uint32_t n = x->u.chunks_back, h = x->u.ins / n / x->p.cols;
+	uint16_t *fwd = malloc(x->floats * 2), *back = malloc(x->floats * 2);
+	uint16_t *want = calloc(x->p.bytes2 + 2, 1), *got = calloc(x->p.bytes2 + 2, 1);
+	struct wse_shared_buf plain = {.ptr = fwd}, areas = {.ptr = got};
+	const struct wse_image img = {.fwd = {&plain, 0}, .packed_tr = &x->p};
+	struct wse_masks m = {.g = &x->g};
+	size_t bad;
+
+	for (size_t i = 0; i < x->floats; i++)
+		fwd[i] = (uint16_t)(1 + rnd(65535));
+	for (size_t row = 0; row < x->u.ins; row++) {
+		size_t j = row / h / x->p.cols, c = row / h % x->p.cols;
+		size_t in = (c * n + j) * h + row % h;
+
+		for (size_t o = 0; o < x->u.outs; o++)
+			back[row * x->u.outs + o] = fwd[o * x->u.ins + in];
+	}
+	x->g.units = &x->u;
+	x->p.buf = &areas;
+	bad = wse_packed_image(&x->p, back, want) || wse_masks_pack(&m, 0, &img) ||
+	      memcmp(want, got, x->p.bytes2);
+	x->p.buf = NULL;
+	free(fwd);
+	free(back);
+	free(want);
+	free(got);
+	return bad;
+}
+
 enum { VEC = 5 };
 
 /* what comes back, in each of the orders; `want` are all of its places */
@@ -176,7 +209,8 @@ int main(void)
 		if (back)
 			ins = (ins + 4 * cols - 1) / (4 * cols) * 4 * cols * chunks[1] * chunks[2];
 		ret = make(&x, cols, nfeat, outs, ins, chunks, back, percent, most);
-		bad = ret ? 1 : images(&x) + (back ? 0 : grads(&x));
+		bad = ret ? 1 : images(&x) + (back ? turned(&x) : grads(&x));
+		bad += !ret && x.p.bytes2 > wse_packed_most(&x.g, &x.u, back, most);
 		ok(!bad,
 		   "%u x %u on %u columns, blocks of %u, chunks %u, %u, %u%s, %u commands: %zu of "
 		   "%zu are there, %zu are wrong",

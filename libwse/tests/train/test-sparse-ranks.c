@@ -141,14 +141,15 @@ struct trip {
 	const struct sparse_case *model; /* NULL: wide */
 	const char *sparsity[RANKS_MAX]; /* of a rank; NULL: rank 0's */
 	uint32_t ranks, steps;
-	int file_rank;	   /* has its gradients in a file; -1: none */
-	uint32_t breaks;   /* the send of the last rank that fails; 0: none */
-	char path[2][300]; /* checkpoints in the middle, and at the end */
-	const char *from;  /* a checkpoint to begin from */
+	int file_rank;		     /* has its gradients in a file; -1: none */
+	enum wse_memory_files files; /* of all ranks */
+	uint32_t breaks;	     /* the send of the last rank that fails; 0: none */
+	char path[2][300];	     /* checkpoints in the middle, and at the end */
+	const char *from;	     /* a checkpoint to begin from */
 	/* of rank 0's last step */
 	struct wse_network plan;
 	uint64_t out[RANKS_MAX];
-	uint32_t masked, alone, sends[RANKS_MAX];
+	uint32_t masked, alone, moves, sends[RANKS_MAX];
 	double loss;
 };
 
@@ -206,8 +207,10 @@ static int train_on(struct wse_session *s, struct trip *t, uint32_t rank)
 	for (uint32_t i = 0; i < s->plan.graph.nunits && !rank; i++) {
 		const struct wse_image *img = &wse_memx_images(s->memx)[i];
 
+		t->moves += wse_memx_image_reads(s->memx) != 0;
 		t->masked += wse_masks_bits(wse_memx_masks(s->memx), i) != NULL;
-		t->alone += img->packed && !img->fwd.buf && !img->tr.buf;
+		t->alone += wse_masks_alone(wse_memx_masks(s->memx), i) && img->packed &&
+			    !img->fwd.buf && !img->tr.buf;
 	}
 	if (!rank)
 		t->loss = r.loss;
@@ -222,12 +225,14 @@ static int open_wide(const struct trip *t, uint32_t rank, struct wse_hosts *host
 	struct wse_config cfg;
 	int ret = sparse_config(t->model ? t->model : &wide, sparsity, &cfg);
 
-	if (!ret && (int)rank == t->file_rank) {
+	if (!ret && ((int)rank == t->file_rank || t->files)) {
+		enum wse_memory_files files = t->files ? t->files : WSE_FILES_GRADS;
+
 		ret = wse_session_open(s, &cfg, four, 1, NULL);
 		ret = ret ? ret : wse_memory_of(&cfg, &s->plan, four[0], 1, t->ranks, &m);
 		wse_session_close(s);
-		cfg.memory_limit = wse_memory_sum(&m, WSE_FILES_GRADS);
-		if (!ret && wse_memory_file(&m, cfg.memory_limit) != WSE_FILES_GRADS)
+		cfg.memory_limit = wse_memory_sum(&m, files);
+		if (!ret && wse_memory_file(&m, cfg.memory_limit) != (int)files)
 			ret = wse_fail(-EINVAL, "the limit does not ask for that");
 		snprintf(cfg.model_dir, sizeof(cfg.model_dir), "%s", dir);
 	}
@@ -358,6 +363,39 @@ static void there_and_back(const char *sparsity)
 	}
 }
 
+/*
+ * With images in files, all ranks' in one folder: the checkpoints of a rank with all in memory, as
+ * masks change; and a checkpoint of one number of ranks goes on on another
+ */
+static void in_files(const char *sparsity, uint32_t most_ranks)
+{
+	char want[2][65], got[2][65], path[300], cmd[700];
+	struct trip t = {.model = &deep, .sparsity = {sparsity}, .steps = 4, .file_rank = -1};
+	int ret = trip(&t, 1, want), half;
+
+	snprintf(path, sizeof(path), "%s/in-files.safetensors", dir);
+	for (uint32_t ranks = 1; ranks <= most_ranks && !ret; ranks++) {
+		t = (struct trip){.model = &deep,
+				  .sparsity = {sparsity},
+				  .steps = 4,
+				  .file_rank = -1,
+				  .files = WSE_FILES_IMAGES};
+		ret = trip(&t, ranks, got);
+		ret = ret ? ret : memcmp(want, got, sizeof(want));
+		snprintf(cmd, sizeof(cmd), "cp %s %s", t.path[0], path);
+		ret = ret ? ret : system(cmd);
+		t.from = path;
+		t.steps = 2;
+		half = ret ? ret : trip(&t, most_ranks + 1 - ranks, got);
+		half = half ? half : strcmp(want[1], got[1]);
+		ok(!ret && !half && t.moves && t.alone == t.masked,
+		   "%s: %u rank%s with images in files, %u of %u of them packed: the checkpoints "
+		   "of one with all in memory; and half way on %u",
+		   sparsity, ranks, ranks > 1 ? "s" : "", t.alone, t.masked,
+		   most_ranks + 1 - ranks);
+	}
+}
+
 /* rank 1 has another mask, or another way of gradients: a sentence before anything is sent */
 static void unlike(void)
 {
@@ -438,6 +476,8 @@ int main(void)
 	}
 	packed_trip("{param_filter: '*', sparsity: 0.75, algorithm: set, update: {freq: 3}}", 2, 1);
 	if (TAP_SANITIZED) {
+		in_files("{sparsity: 0.75, param_filter: '*', algorithm: set, update: {freq: 3}}",
+			 2);
 		tap_skip("the plain program makes them", "more ranks, RigL, faults");
 	} else {
 		packed_trip("{param_filter: '*', sparsity: 0.75}", 3, 1);
@@ -446,6 +486,8 @@ int main(void)
 			    2, 0);
 		there_and_back("{param_filter: '*', sparsity: 0.75, algorithm: rigl, "
 			       "update: {freq: 2}}");
+		in_files("{sparsity: 0.75, param_filter: '*', algorithm: rigl, update: {freq: 2}}",
+			 3);
 		unlike();
 		gone();
 	}

@@ -98,9 +98,12 @@ struct came {
 	 */
 	uint64_t packed, lie, alone;
 	uint64_t image_reads, bytes, commands;
-	/* floats of state that are packed; bytes of it that went to the file */
+	/*
+	 * floats of state that are packed; bytes of it that went to its file, and that images'
+	 * file read and wrote
+	 */
 	size_t kept;
-	uint64_t written;
+	uint64_t written, images;
 };
 
 /* the streams of this session go without masks */
@@ -158,7 +161,8 @@ static int steps_of(struct wse_session *s, const struct how *h, struct came *r)
 			const struct wse_unit *of = &s->plan.graph.units[u];
 
 			r->packed += img->packed != NULL;
-			r->alone += img->packed && !img->fwd.buf && !img->tr.buf;
+			r->alone += wse_masks_alone(wse_memx_masks(s->memx), u) && img->packed &&
+				    !img->fwd.buf && !img->tr.buf;
 			r->lie += wse_image_grad_rows(img, (size_t)of->outs * of->ins) != NULL;
 		}
 		if (!ret && h->replay && i + 1 == h->steps)
@@ -179,7 +183,7 @@ static int run(const struct sparse_case *c, const struct how *h, struct came *r)
 	struct wse_config cfg;
 	struct wse_session s;
 	int ret = sparse_config(c, h->sparsity ? h->sparsity : c->sparsity, &cfg);
-	uint64_t in;
+	uint64_t in, out;
 
 	*r = (struct came){0};
 	ret = ret ? ret : wse_session_open(&s, &cfg, uris, h->devices, NULL);
@@ -197,7 +201,9 @@ static int run(const struct sparse_case *c, const struct how *h, struct came *r)
 	r->grads_file = wse_memx_grad_file(s.memx) != NULL;
 	r->image_reads = wse_memx_image_reads(s.memx);
 	r->kept = wse_memx_packed(s.memx);
-	wse_memx_moved(s.memx, &in, &r->written);
+	wse_memx_moved(s.memx, WSE_MEMX_STATE_FILE, &in, &r->written);
+	wse_memx_moved(s.memx, WSE_MEMX_IMAGE_FILE, &in, &out);
+	r->images = in + out;
 	wse_session_close(&s);
 	if (h->files)
 		rmdir(dir);
@@ -395,7 +401,8 @@ static void counts(const struct sparse_case *c)
 }
 
 /* weights and moments, gradients, and images in files */
-static void files(const struct sparse_case *c, const char *sparsity, enum wse_memory_files most)
+static void files(const struct sparse_case *c, const char *sparsity, enum wse_memory_files least,
+		  enum wse_memory_files most, uint32_t most_images)
 {
 	static const char *const what[] = {"", "weights", "gradients, too,", "images, too,"};
 	struct how h = {
@@ -404,20 +411,24 @@ static void files(const struct sparse_case *c, const char *sparsity, enum wse_me
 	int ret = run(c, &h, &want);
 
 	h.sparsity = "0";
-	h.files = WSE_FILES_STATE;
+	h.files = most;
 	ret = ret ? ret : run(c, &h, &dense);
 	h.sparsity = sparsity;
-	for (enum wse_memory_files f = WSE_FILES_STATE; f <= most; f++) {
+	for (enum wse_memory_files f = least; f <= most; f++) {
 		h.files = f;
 		ret = ret ? ret : run(c, &h, &got);
 		ok(!ret && same(&want, &got) && got.grads_file == (f >= WSE_FILES_GRADS) &&
 			   !got.image_reads == (f < WSE_FILES_IMAGES) && got.kept &&
 			   got.kept == want.kept && got.written &&
-			   got.written < dense.written / 10 * 9,
+			   got.written < dense.written / 10 * 9 && got.alone == want.alone &&
+			   got.bytes == want.bytes &&
+			   (f < WSE_FILES_IMAGES ||
+			    (got.images && got.images < dense.images / 100 * most_images)),
 		   "%s, %s: the same bits with %s in files; of state %.2f of a dense run's bytes "
-		   "are written%s%s",
+		   "are written, of images %.2f written and read%s%s",
 		   c->what, sparsity, what[f], (double)got.written / (double)(dense.written + 1),
-		   ret ? ": " : "", ret ? wse_error() : "");
+		   (double)got.images / (double)(dense.images + 1), ret ? ": " : "",
+		   ret ? wse_error() : "");
 	}
 }
 
@@ -453,9 +464,13 @@ int main(void)
 	mixed(&cases[0]);
 	changing(&cases[0]);
 	level_0();
-	files(&large[0], "{sparsity: 0.5}", WSE_FILES_GRADS);
-	files(&large[0], "{sparsity: 0.75, algorithm: rigl, update: {freq: 2}}", WSE_FILES_GRADS);
-	files(&large[1], "{sparsity: 0.25, algorithm: rigl, update: {freq: 2}}", WSE_FILES_IMAGES);
+	files(&large[0], "{sparsity: 0.5}", WSE_FILES_STATE, WSE_FILES_GRADS, 0);
+	files(&large[0], "{sparsity: 0.75, algorithm: rigl, update: {freq: 2}}", WSE_FILES_STATE,
+	      WSE_FILES_GRADS, 0);
+	files(&large[1], "{sparsity: 0.25, algorithm: rigl, update: {freq: 2}}", WSE_FILES_STATE,
+	      WSE_FILES_IMAGES, 80);
+	files(&large[1], "{sparsity: 0.75, param_filter: '*', algorithm: set, update: {freq: 2}}",
+	      WSE_FILES_IMAGES, WSE_FILES_IMAGES, 30);
 	rtl();
 	sparse_done();
 	return tap_end();
