@@ -102,20 +102,12 @@ static void read_train(struct sections *s, struct wse_yaml *fit)
 	struct reader *r = &s->r;
 	struct wse_yaml *y = reader_map(r, fit, "train_dataloader", 1), *micro;
 	struct wse_config *c = s->cfg;
-	uint32_t before;
 
 	read_text(s, y, c->data, sizeof(c->data));
-	before = r->faults->n;
 	c->batch = reader_u64(r, y, "batch_size", 1, 0, 1, MAX_BATCH);
 	micro = reader_want(r, y, "micro_batch_size", 0);
 	if (micro && (micro->type != WSE_YAML_SCALAR || strcmp(micro->text, "auto")))
 		c->micro_batch = reader_to_u64(r, micro, 1, MAX_BATCH);
-	if (r->faults->n == before && c->micro_batch && c->batch % c->micro_batch) {
-		wse_fail(-EINVAL, "contradicts batch_size: %llu is no multiple of %llu",
-			 (unsigned long long)c->batch, (unsigned long long)c->micro_batch);
-		wse_near_say("batch_size ", wse_near_multiple(c->batch, c->micro_batch, MAX_BATCH));
-		reader_fail(r, micro, "%s, or micro_batch_size auto", wse_error());
-	}
 	c->shuffle = reader_flag(r, y, "shuffle", 1);
 	c->shuffle_seed = reader_u64(r, y, "shuffle_seed", 0, 1, 0, UINT64_MAX);
 	/*

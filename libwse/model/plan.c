@@ -379,14 +379,6 @@ static int find_in(struct tries *y, uint64_t batch, uint64_t micro, uint32_t *to
 			return refuse_micro(y, batch, micro, t);
 		if (ret && ret != -E2BIG)
 			return wse_failure_tell(&y->first);
-		if (batch % micro) {
-			wse_fail(-EINVAL,
-				 "batch_size %" PRIu64 " is not a multiple of micro_batch_size "
-				 "%" PRIu64,
-				 batch, micro);
-			wse_near_say("", wse_near_multiple(batch, micro, UINT64_MAX));
-			return -EINVAL;
-		}
 	} else {
 		t = choose(y, batch);
 		if (!t && fewest(y, 0, 0))
@@ -460,10 +452,37 @@ static int find_columns(struct tries *y, const struct wse_tile *tile, struct wse
 	return wse_failure_tell(whole);
 }
 
+/*
+ * the model as it is planned: where the last micro-batch is filled up, some of its tokens do not
+ * count, and all micro-batches have one graph
+ */
+static struct wse_model with_fill(const struct wse_model *m, uint64_t batch, uint64_t micro)
+{
+	struct wse_model of = *m;
+
+	of.masked |= micro && batch % micro;
+	return of;
+}
+
+/* a model of a caller's own may have no input of scales */
+static int check_fill(const struct wse_plan *p, uint64_t batch, uint64_t micro)
+{
+	if (!p->fill || p->graph.forward || p->graph.scale_in != WSE_NO_VALUE)
+		return 0;
+	wse_fail(-EINVAL,
+		 "batch_size %" PRIu64 " is not a multiple of micro_batch_size %" PRIu64
+		 ", and the model has no input of scales, with which samples that fill the last "
+		 "one up would not count",
+		 batch, micro);
+	wse_near_say("batch_size ", wse_near_multiple(batch, micro, UINT64_MAX));
+	return -EINVAL;
+}
+
 int wse_plan_fits(const struct wse_model *m, const struct wse_tile *tile, uint64_t batch,
 		  uint64_t micro_batch, uint64_t *ops, uint32_t *cols)
 {
-	struct tries y = {.m = m};
+	const struct wse_model of = with_fill(m, batch, micro_batch);
+	struct tries y = {.m = &of};
 	struct wse_failure before, whole;
 	struct wse_tile used;
 	uint32_t t;
@@ -492,7 +511,8 @@ uint64_t wse_plan_batch(const struct wse_model *m, const struct wse_tile *tile, 
 int wse_plan_make(const struct wse_model *m, const struct wse_tile *tile, uint64_t batch,
 		  uint64_t micro_batch, struct wse_plan *p)
 {
-	struct tries y = {.m = m};
+	const struct wse_model of = with_fill(m, batch, micro_batch);
+	struct tries y = {.m = &of};
 	struct wse_failure whole;
 	struct wse_tile used;
 	uint32_t t;
@@ -508,11 +528,16 @@ int wse_plan_make(const struct wse_model *m, const struct wse_tile *tile, uint64
 	if (ret && ret != -E2BIG)
 		return ret;
 	p->mode = y.mode[t];
-	ret = m->family->graph(m, &used, t, p->mode, &p->graph);
+	ret = of.family->graph(&of, &used, t, p->mode, &p->graph);
 	if (ret && ret != -E2BIG)
 		return ret;
 	p->tokens = t * tile->rows;
-	p->micro_batches = (uint32_t)(batch / samples(&y, t));
+	p->micro_batches = (uint32_t)((batch + samples(&y, t) - 1) / samples(&y, t));
+	p->fill = (uint32_t)(p->micro_batches * samples(&y, t) - batch);
+	if (check_fill(p, batch, micro_batch)) {
+		p->tokens = 0;
+		return -EINVAL;
+	}
 	wse_plan_costs(m, p);
 	if (ret && micro_batch && fewest(&y, 0, 0))
 		say_micro(&y, batch, micro_batch, 0, "micro_batch_size ");
@@ -602,6 +627,11 @@ void wse_plan_print(const struct wse_plan *p, const struct wse_model *m, const c
 			 g->tile.cols, p->columns, p->idle);
 	wse_logf(log, i, "mapping          hidden along x, tokens along y: %u tokens a core", g->t);
 	wse_logf(log, i, "micro-batch      %u tokens, %u a step", p->tokens, p->micro_batches);
+	if (p->fill)
+		wse_logf(log, i,
+			 "                 the last has %u of %u samples, and others that do not "
+			 "count",
+			 p->tokens / m->span - p->fill, p->tokens / m->span);
 	for (uint32_t k = 0; k < g->nops; k++)
 		kinds[g->ops[k].kind]++;
 	for (uint32_t k = 0; k < WSE_OP_KINDS; k++)

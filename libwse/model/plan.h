@@ -17,6 +17,8 @@ struct wse_plan {
 	uint32_t mode;		/* of the family's graph() */
 	uint32_t tokens;	/* per micro-batch */
 	uint32_t micro_batches; /* per step */
+	/* of the last one: the batch has none for them, so another's fill it up, which count nothing */
+	uint32_t fill; /* samples */
 	uint64_t streamed_in;	/* bytes of a micro-batch: weights, as often as they come */
 	uint64_t streamed_out;	/* bytes of a micro-batch: gradients, outputs */
 	uint64_t spilled;	/* bytes of a micro-batch to the host, and as many back */
@@ -29,7 +31,9 @@ struct wse_plan {
  * on this tile, that plan's tokens and order of sums are taken, so that an evaluation has the
  * losses of one during training; else all that fits.
  *
- * batch, micro_batch: samples; micro_batch 0: choose. -E2BIG when it cannot fit, with the numbers
+ * batch, micro_batch: samples; micro_batch 0: choose one that divides the batch. One that is given
+ * may leave a rest, the last micro-batch, whose graph has a scale a token, as that of a model with
+ * masks: same bits, 4 bytes a token more. -E2BIG when it cannot fit, with the numbers
  * in the sentence; the plan can then be printed all the same. -EINVAL when widths or batch do not
  * divide: tokens is 0. Either sentence ends with what does fit, as far as it was found: ": choose
  * KEY N or M, or KEY N and KEY N, or a tile of R x C cores", where a number without a key is of the

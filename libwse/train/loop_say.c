@@ -74,7 +74,7 @@ static void say_flops(struct loop *l, double n)
 	const struct wse_plan *p = &l->s->plan;
 	double macs = 3.0 * ((double)l->s->cfg.model.family->macs(&l->s->cfg.model) -
 			     wse_plan_left_out(p));
-	double tokens = (double)p->tokens * p->micro_batches;
+	double tokens = (double)l->run->cfg.batch * l->s->cfg.model.span;
 
 	wse_logf(&l->log, WSE_LOG_INFO,
 		 "| FLOPs a step=%.4g, Rate=%.4g FLOP/s, planned utilization=%.3f",

@@ -205,9 +205,7 @@ static int fill(const struct wse_model *m, const struct wse_train_shape *s, stru
 {
 	int ret = check_range("batch", (double)s->batch, 1, 1u << 24);
 
-	if (!ret && s->micro_batch && s->batch % s->micro_batch)
-		ret = wse_fail(-EINVAL, "micro_batch %llu does not divide batch %llu",
-			       (unsigned long long)s->micro_batch, (unsigned long long)s->batch);
+	ret = ret ? ret : check_range("micro_batch", (double)s->micro_batch, 0, 1u << 24);
 	ret = ret ? ret : text("data", s->data, "", c->data, sizeof(c->data));
 	ret = ret ? ret : text("val_data", s->val_data, "", c->val[0].data, sizeof(c->val[0].data));
 	ret = ret ? ret : text("tokenizer", s->tokenizer, "", c->tokenizer, sizeof(c->tokenizer));

@@ -154,12 +154,17 @@ static double cycles_of(const struct wse_plan *p, double link)
 	return out / link > most ? out / link : most;
 }
 
+static uint64_t micro_batches(uint64_t batch, uint64_t samples)
+{
+	return (batch + samples - 1) / samples;
+}
+
 /*
- * Samples of a micro-batch that divide the batch and fill so many rows or fewer: those with which a
- * system has the fewest micro-batches, and of those the fewest
+ * Samples of a micro-batch that fill so many rows or fewer: those with which a system has the
+ * fewest micro-batches, and of those the fewest. rest 0: of those that divide the batch
  */
 static uint64_t best_samples(const struct wse_model *m, uint32_t rows, uint32_t t, uint64_t batch,
-			     uint32_t devices)
+			     uint32_t devices, int rest)
 {
 	uint64_t best = 0, least = UINT64_MAX;
 
@@ -167,59 +172,87 @@ static uint64_t best_samples(const struct wse_model *m, uint32_t rows, uint32_t 
 	if (m->span % t && t % m->span)
 		return 0;
 	for (uint64_t n = (uint64_t)rows * t / m->span; n; n--) {
-		if (batch % n || n * m->span % t || jobs_of(batch / n, devices) > least)
+		uint64_t jobs = jobs_of(micro_batches(batch, n), devices);
+
+		if ((!rest && batch % n) || n * m->span % t || jobs > least)
 			continue;
-		least = jobs_of(batch / n, devices);
+		least = jobs;
 		best = n;
 	}
 	return best;
 }
 
-/*
- * The fewest cycles a step, *least or fewer: for each number of tokens a core, on the rows that the
- * samples of a micro-batch fill. Without spills cycles hardly depend on the rows, but the device
- * that has the most micro-batches sets the step's time. Fewer than half of the tokens that fit
- * need more than twice the micro-batches. 1: found, and `best` is its plan.
- */
-static int fewest_cycles(const struct wse_model *m, const struct wse_plan_device *d, uint64_t batch,
-			 uint64_t micro_batch, uint32_t devices, double *least,
-			 struct wse_plan *best)
+/* a step on paper, and the shortest so far */
+struct search {
+	const struct wse_model *m;
+	const struct wse_plan_device *d;
+	uint64_t batch;
+	uint32_t devices;
+	double least; /* its cycles */
+	struct wse_plan *best;
+	int found; /* it is one of this search */
+};
+
+/* n samples a micro-batch, t tokens a core, on the rows that they fill: 1: it fits */
+static int try_samples(struct search *y, uint64_t n, uint32_t t)
 {
-	struct wse_tile tile = d->tile;
+	struct wse_tile tile = y->d->tile;
 	struct wse_plan p;
-	uint32_t fits = 0, cols;
-	int found = 0;
+	uint64_t rows = n * y->m->span / t, ops = 0;
+	uint32_t cols;
+	double cycles;
 
-	for (uint32_t t = WSE_TOKENS_MAX / tile.lanes * tile.lanes; t && 2 * t >= fits;
-	     t -= tile.lanes) {
-		uint64_t n = micro_batch ? micro_batch
-					 : best_samples(m, d->tile.rows, t, batch, devices);
-		uint64_t rows = n * m->span / t, ops = 0;
-		double cycles;
-
-		if (!n || n * m->span % t || rows > d->tile.rows)
-			continue;
-		tile.rows = (uint32_t)rows;
-		tile.group = columns_a_bus(d, tile.cols);
-		if (!wse_plan_fits(m, &tile, batch, n, &ops, &cols))
-			continue;
-		tile.group = columns_a_bus(d, cols);
-		if (wse_plan_make(m, &tile, batch, n, &p)) {
-			wse_plan_fini(&p);
-			continue;
-		}
-		fits = fits ? fits : t;
-		cycles = cycles_of(&p, d->link) * (double)jobs_of(p.micro_batches, devices);
-		if (cycles >= *least) {
-			wse_plan_fini(&p);
-			continue;
-		}
-		wse_plan_fini(best);
-		*least = cycles;
-		*best = p;
-		found = 1;
+	if (!n || n * y->m->span % t || rows > tile.rows)
+		return 0;
+	tile.rows = (uint32_t)rows;
+	tile.group = columns_a_bus(y->d, tile.cols);
+	if (!wse_plan_fits(y->m, &tile, y->batch, n, &ops, &cols))
+		return 0;
+	tile.group = columns_a_bus(y->d, cols);
+	if (wse_plan_make(y->m, &tile, y->batch, n, &p)) {
+		wse_plan_fini(&p);
+		return 0;
 	}
-	return found;
+	cycles = cycles_of(&p, y->d->link) * (double)jobs_of(p.micro_batches, y->devices);
+	if (cycles >= y->least) {
+		wse_plan_fini(&p);
+		return 1;
+	}
+	wse_plan_fini(y->best);
+	y->least = cycles;
+	*y->best = p;
+	y->found = 1;
+	return 1;
+}
+
+/*
+ * The fewest cycles a step, y->least or fewer: for each number of tokens a core, on the rows that
+ * the samples of a micro-batch fill. Without spills cycles hardly depend on the rows, but the device
+ * that has the most micro-batches sets the step's time. A last micro-batch that is not full is
+ * tried where a device then has fewer. Fewer than half of the tokens that fit need more than twice
+ * the micro-batches. 1: found.
+ */
+static int fewest_cycles(struct search *y, uint64_t micro_batch)
+{
+	const uint32_t lanes = y->d->tile.lanes, rows = y->d->tile.rows;
+	uint32_t fits = 0;
+
+	y->found = 0;
+	for (uint32_t t = WSE_TOKENS_MAX / lanes * lanes; t && 2 * t >= fits; t -= lanes) {
+		uint64_t n = micro_batch, rest = 0;
+		int goes;
+
+		if (!micro_batch) {
+			n = best_samples(y->m, rows, t, y->batch, y->devices, 0);
+			rest = best_samples(y->m, rows, t, y->batch, y->devices, 1);
+		}
+		goes = try_samples(y, n, t);
+		if (rest && (!n || jobs_of(micro_batches(y->batch, rest), y->devices) <
+					   jobs_of(y->batch / n, y->devices)))
+			goes |= try_samples(y, rest, t);
+		fits = fits || !goes ? fits : t;
+	}
+	return y->found;
 }
 
 /* numbers of tiles that are not better than the best of fewer, one after the other: enough tried */
@@ -232,7 +265,7 @@ int wse_plan_device_make(const struct wse_model *m, struct wse_plan_device *d, u
 	struct wse_failure before;
 	struct wse_plan_device of;
 	struct wse_tile tile;
-	double least = INFINITY;
+	struct search y = {.m = m, .d = &of, .batch = batch, .least = INFINITY, .best = p};
 
 	memset(p, 0, sizeof(*p));
 	d->tiles = from;
@@ -240,7 +273,8 @@ int wse_plan_device_make(const struct wse_model *m, struct wse_plan_device *d, u
 	for (uint32_t n = from; n <= to && n <= d->tile.cols && worse < WORSE_MOST; n++) {
 		of = one_of(d, n);
 		worse++;
-		if (!fewest_cycles(m, &of, batch, micro_batch, systems * n, &least, p))
+		y.devices = systems * n;
+		if (!fewest_cycles(&y, micro_batch))
 			continue;
 		d->tiles = n;
 		worse = 0;
@@ -248,7 +282,7 @@ int wse_plan_device_make(const struct wse_model *m, struct wse_plan_device *d, u
 			break;
 	}
 	wse_failure_undo(&before);
-	if (least < INFINITY)
+	if (y.least < INFINITY)
 		return 0;
 	/* what does not go is told of rows that sequences lie on: their lengths are such */
 	of = one_of(d, d->tiles);
@@ -291,7 +325,7 @@ void wse_plan_device_print(const struct wse_plan_device *d, const struct wse_con
 	if (d->ghz <= 0.0)
 		return;
 	seconds = jobs * cycles_of(p, of.link) / (d->ghz * 1e9);
-	tokens = (double)p->tokens * p->micro_batches;
+	tokens = (double)cfg->batch * cfg->model.span;
 	flops = 2.0 * (g->forward ? 1.0 : 3.0) * (double)cfg->model.family->macs(&cfg->model) *
 		tokens;
 	peak = 2.0 * d->tile.rows * d->tile.cols * d->tile.lanes * d->ghz * 1e9 * systems;

@@ -99,6 +99,21 @@ static void say_idle(struct wse_session *s, uint32_t n)
 			m, m == 1 ? "" : "es", n - m, n, m, n * samples, samples);
 }
 
+/* samples that fill the last micro-batch up take the time of others: a warning from a tenth on */
+static void say_fill(struct wse_session *s)
+{
+	const struct wse_plan *p = &s->plan;
+	uint32_t samples = p->tokens / s->cfg.model.span;
+
+	if (p->fill)
+		wse_logf(
+			&s->log, 10ull * p->fill > s->cfg.batch ? WSE_LOG_WARN : WSE_LOG_INFO,
+			"%sthe last of %u micro-batch%s has %u of %u samples, and takes as long as "
+			"a whole one",
+			10ull * p->fill > s->cfg.batch ? "" : "| Batch: ", p->micro_batches,
+			p->micro_batches == 1 ? "" : "es", samples - p->fill, samples);
+}
+
 /* the rest of the tile has no work: worth a word, more so where it is most of it */
 static void say_columns(struct wse_session *s)
 {
@@ -136,6 +151,7 @@ int wse_session_open_devices(struct wse_session *s, const char *const *uris, uin
 	ret = ret ? ret : wse_plan_sparse(&s->cfg, &s->plan);
 	if (!ret) {
 		say_columns(s);
+		say_fill(s);
 		say_idle(s, n);
 	}
 	for (uint32_t i = 0; i < n && !ret; i++)

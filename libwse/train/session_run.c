@@ -211,11 +211,19 @@ static int add_losses(struct wse_session *s, uint64_t n, const struct held_loss 
 	return 0;
 }
 
+/* the last micro-batch's places behind the batch: its last sample, again */
+static void fill_up(struct wse_session *s)
+{
+	for (uint64_t b = s->cfg.batch; b < s->cfg.batch + s->plan.fill; b++)
+		s->samples[b] = s->samples[s->cfg.batch - 1];
+}
+
 /* the next batch of the text */
 static void next_batch(struct wse_session *s)
 {
 	for (uint32_t b = 0; b < s->cfg.batch; b++)
 		s->samples[b] = wse_data_train(&s->data, s->state.epoch, s->state.position + b);
+	fill_up(s);
 }
 
 /* targets of a batch */
@@ -293,6 +301,7 @@ static int own_batch(struct wse_session *s, const uint16_t *samples, const uint8
 	for (uint32_t b = 0; b < s->cfg.batch; b++)
 		s->samples[b] = samples + ((size_t)b * (m->window + m->span) + m->window) *
 						  wse_token_places(m->vocab);
+	fill_up(s);
 	return 0;
 }
 

@@ -39,12 +39,14 @@ static void scales(const struct wse_slots *b, struct wse_micro_batch *job,
 	const struct wse_session *s = b->s;
 	uint32_t span = s->cfg.model.span;
 	float *scale = wse_span_ptr(job->in[s->plan.graph.scale_in]);
+	uint64_t end = s->cfg.batch * span; /* behind the tokens of the batch */
 
 	for (uint32_t t = 0; t < s->plan.tokens; t += span) {
 		const uint8_t *mask = wse_session_mask(s, samples[t / span]);
+		int fills = (uint64_t)job->index * s->plan.tokens + t >= end;
 
 		for (uint32_t i = 0; i < span; i++)
-			scale[t + i] = !mask || mask[i] ? job->scale : 0.0f;
+			scale[t + i] = !fills && (!mask || mask[i]) ? job->scale : 0.0f;
 	}
 }
 

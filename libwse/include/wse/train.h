@@ -110,7 +110,7 @@ struct wse_train_shape {
 	const char *model_dir; /* of runs: checkpoints, metrics.csv, loss.svg; NULL: "model_dir" */
 	/* samples of a step; the only member that is needed, with a learning rate */
 	uint64_t batch;
-	uint64_t micro_batch;  /* samples that a wafer takes at once; 0: chosen */
+	uint64_t micro_batch;  /* samples that a wafer takes at once; 0: one that divides batch */
 	uint64_t max_steps;    /* of a run; 0: 1 */
 	uint64_t seed;	       /* of the initial weights; 0: 1 */
 	uint64_t shuffle_seed; /* 0: 1 */

@@ -647,7 +647,7 @@ class wse_train_shape(Structure):
     held_out: 0: 2048
     model_dir: of runs: checkpoints, metrics.csv, loss.svg; NULL: "model_dir"
     batch: samples of a step; the only member that is needed, with a learning rate
-    micro_batch: samples that a wafer takes at once; 0: chosen
+    micro_batch: samples that a wafer takes at once; 0: one that divides batch
     max_steps: of a run; 0: 1
     seed: of the initial weights; 0: 1
     shuffle_seed: 0: 1

@@ -52,7 +52,8 @@ static void test_members(void)
 
 #define WRONG(words, ...) \
 	(s = training(), __VA_ARGS__, is(wse_params_make(p, m, &s), -EINVAL, words))
-	ok(!ret && WRONG("batch is 0", s.batch = 0) && WRONG("micro_batch 3", s.micro_batch = 3) &&
+	ok(!ret && WRONG("batch is 0", s.batch = 0) &&
+		   WRONG("micro_batch is", s.micro_batch = 1ull << 63) &&
 		   WRONG("lr is 0", s.lr = 0) && WRONG("lr is nan", s.lr = NAN) &&
 		   WRONG("optimizer 9", s.optimizer = 9) && WRONG("beta1", s.beta1 = 1.0) &&
 		   WRONG("max_norm", s.max_norm = -1) && WRONG("9 schedules", s.nsched = 9) &&

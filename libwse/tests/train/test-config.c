@@ -141,7 +141,7 @@ static const char ten[] =
 "    train_dataloader:\n"
 "      data_dir: [a, b]\n"			/* 17 */
 "      batch_size: 64\n"
-"      micro_batch_size: 48\n"			/* 19 */
+"      micro_batch_size: 0\n"			/* 19 */
 "      shuffle: true\n";
 /* clang-format on */
 
@@ -445,7 +445,8 @@ int main(void)
 		"it has \"SGD\", \"AdamW\"");
 	mistake("CosineDecayLR", "StepLR", "line 28", "CosineDecayLR");
 	mistake("correct_bias: true", "learning_rate: 1.0", "line 19", "contradicts");
-	mistake("micro_batch_size: auto", "micro_batch_size: 48", "line 47", "contradicts");
+	mistake("micro_batch_size: auto", "micro_batch_size: 0", "line 47",
+		"a whole number from 1 to");
 	mistake("seed: 7", "seed: 7\n    seed: 8", "9", "twice");
 	mistake("seed: 7", "seed: 7\n    <<: {a: 1}\n    <<: {b: 2}", "f.yaml: line 9",
 		"merge keys (<<)");
@@ -485,8 +486,7 @@ int main(void)
 	setting("loop=7", 0, "must hold keys of its own, not \"7\"");
 	setting("schedulers={ConstantLR: {learning_rate: 1}}", 0, "it is no list");
 	setting("model.hidden_size=[64]", 0, "not \"a list or map\"");
-	setting("train_dataloader.micro_batch_size=48", 0,
-		"128 is no multiple of 48: choose batch_size 96 or 144, or micro_batch_size auto");
+	setting("train_dataloader.micro_batch_size=48", 1, "");
 	setting("model={name: mlp, window: 4096, embedding_size: 4096, hidden_size: 8, "
 		"num_hidden_layers: 1}",
 		0, "embedding_size 4096 x window 4096 is more than 1048576: choose 256");

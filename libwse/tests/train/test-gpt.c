@@ -417,6 +417,43 @@ static void phases(void)
 	wse_session_close(&s);
 }
 
+/* five samples, two a micro-batch: the last one has a sample that does not count */
+static void rest(void)
+{
+	static const char *const uri = "sim:func,rows=4,cols=4";
+	struct run r = {uri,
+			1,
+			{"train_dataloader.micro_batch_size=2", "train_dataloader.batch_size=5",
+			 "model.num_hidden_layers=1"},
+			3};
+	struct wse_step_result step;
+	struct wse_session s;
+	uint64_t one, two, three, all;
+	int ret;
+
+	reference(&r, "five samples in micro-batches of two");
+	one = three_steps(&r, NULL);
+	r.devices = 2;
+	two = three_steps(&r, NULL);
+	r.devices = 3;
+	three = three_steps(&r, NULL);
+	r.sets[1] = "train_dataloader.batch_size=6";
+	all = three_steps(&r, NULL);
+	ok(one && one == two && one == three && one != all,
+	   "and the same bits on one, two and three devices, which are not those of six samples");
+	r.sets[1] = "train_dataloader.batch_size=5";
+	r.devices = 2;
+	ret = open_run(&r, &s);
+	ret = ret ? ret : wse_session_compute(&s, &step);
+	ret = ret ? ret : wse_verify_step(&s, "oracle:rows=4,cols=4");
+	ok(!ret && s.plan.fill == 1, "a replay by the oracle%s%s", ret ? ": " : "",
+	   ret ? wse_error() : "");
+	ret = ret ? ret : wse_session_commit(&s, &step);
+	ret = ret ? ret : wse_session_probe(&s);
+	ok(!ret, "and a forward after it%s%s", ret ? ": " : "", ret ? wse_error() : "");
+	wse_session_close(&s);
+}
+
 /* ---- a vocabulary in chunks ---- */
 
 static uint32_t chunks_of(const struct wse_graph *g)
@@ -635,6 +672,7 @@ int main(void)
 	slots();
 	lost();
 	phases();
+	rest();
 	chunks();
 	refused();
 	few_held_out();

@@ -521,6 +521,66 @@ static void tight(void)
 	wse_plan_fini(&p);
 }
 
+/* a family whose models know no scales of the loss */
+static const struct wse_model_family *scaled;
+
+static int no_scales(const struct wse_model *m, const struct wse_tile *tile, uint32_t t,
+		     uint32_t mode, struct wse_graph *g)
+{
+	struct wse_model of = *m;
+
+	of.masked = 0;
+	return scaled->graph(&of, tile, t, mode, g);
+}
+
+/* batches that are no multiple of the micro-batch that is asked for */
+static void rests(void)
+{
+	static const struct {
+		uint64_t batch, micro;
+		uint32_t n, fill;
+	} of[] = {{16, 2, 8, 0}, {17, 2, 9, 1}, {5, 4, 2, 3}, {1, 4, 1, 3}, {3, 4, 1, 1}};
+	const struct wse_tile tile = {.rows = 8, .cols = 4, .lanes = 8, .sram = 48 * 1024};
+	const struct wse_gpt shape = {.vocab = 64,
+				      .positions = 64,
+				      .seq = 64,
+				      .hidden = 32,
+				      .layers = 1,
+				      .heads = 4,
+				      .filter = 64,
+				      .eps = 1e-5f,
+				      .learned = 1};
+	struct wse_model_family plain;
+	struct wse_model m;
+	struct wse_plan p;
+	int ret = wse_gpt_init(&m, &shape);
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]) && !ret; i++) {
+		ret = wse_plan_make(&m, &tile, of[i].batch, of[i].micro, &p);
+		ok(!ret && p.micro_batches == of[i].n && p.fill == of[i].fill &&
+			   p.tokens == of[i].micro * 64 &&
+			   (p.graph.scale_in != WSE_NO_VALUE) == !!of[i].fill,
+		   "%u samples, %u a micro-batch: %u of them, the last with %u that do not count",
+		   (uint32_t)of[i].batch, (uint32_t)of[i].micro, p.micro_batches, p.fill);
+		wse_plan_fini(&p);
+	}
+	scaled = m.family;
+	plain = *m.family;
+	plain.graph = no_scales;
+	m.family = &plain;
+	ret = wse_plan_make(&m, &tile, 17, 2, &p);
+	ok(ret == -EINVAL && !p.tokens &&
+		   strstr(wse_error(), "batch_size 17 is not a multiple of micro_batch_size 2") &&
+		   strstr(wse_error(), "choose batch_size 16 or 18"),
+	   "a model without scales: %s", ret ? wse_error() : "it plans");
+	wse_plan_fini(&p);
+	m.forward = 1;
+	ret = wse_plan_make(&m, &tile, 17, 2, &p);
+	ok(!ret && p.fill == 1, "its forward pass needs none%s%s", ret ? ": " : "",
+	   ret ? wse_error() : "");
+	wse_plan_fini(&p);
+}
+
 int main(void)
 {
 	static const char *const wide[] = {"model.hidden_size=128", "model.filter_size=512",
@@ -552,6 +612,7 @@ int main(void)
 	divisors();
 	tight();
 	refused();
+	rests();
 	chunks();
 	spilled();
 	forward("the forward pass", NULL, 0, 0);

@@ -150,7 +150,7 @@ static int same_runs(const char *what, const char *const *uris, struct job base,
 
 static void same(void)
 {
-	static const uint32_t all[] = {1, 2, 5, 7, 12, 30}, few[] = {1, 6};
+	static const uint32_t all[] = {1, 2, 5, 7, 12, 30}, few[] = {1, 6}, seven = 7;
 	struct job mlp = {.sets = {"loop.max_steps=2"}, .nsets = 1};
 	struct job gpt = {.sets = {"loop.max_steps=2", gpt_model, gpt_data}, .nsets = 3};
 	int n = same_runs("mlp", four, mlp, 3, 2, 16, all, sizeof(all) / sizeof(all[0]));
@@ -161,6 +161,8 @@ static void same(void)
 	   n);
 	n = same_runs("gpt", four, gpt, 3, 2, 2, few, sizeof(few) / sizeof(few[0]));
 	ok(n > 0, "a GPT: one hash (%d runs)", n);
+	n = same_runs("rest", four, gpt, 3, 2, 1, &seven, 1);
+	ok(n > 0, "seven samples in micro-batches of two: one hash (%d runs)", n);
 	gpt.sets[1] = apart;
 	gpt.sets[gpt.nsets++] = "train_dataloader.max_sequence_length=16";
 	n = same_runs("apart", four, gpt, 3, 2, 2, few, sizeof(few) / sizeof(few[0]));
