@@ -17,8 +17,7 @@ struct wse_plan {
 	uint32_t mode;		/* of the family's graph() */
 	uint32_t tokens;	/* per micro-batch */
 	uint32_t micro_batches; /* per step */
-	/* of the last one: the batch has none for them, so another's fill it up, which count nothing */
-	uint32_t fill; /* samples */
+	uint32_t fill;		/* of the last one, samples that do not count: the batch ends */
 	uint64_t streamed_in;	/* bytes of a micro-batch: weights, as often as they come */
 	uint64_t streamed_out;	/* bytes of a micro-batch: gradients, outputs */
 	uint64_t spilled;	/* bytes of a micro-batch to the host, and as many back */

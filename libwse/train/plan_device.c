@@ -227,10 +227,10 @@ static int try_samples(struct search *y, uint64_t n, uint32_t t)
 
 /*
  * The fewest cycles a step, y->least or fewer: for each number of tokens a core, on the rows that
- * the samples of a micro-batch fill. Without spills cycles hardly depend on the rows, but the device
- * that has the most micro-batches sets the step's time. A last micro-batch that is not full is
- * tried where a device then has fewer. Fewer than half of the tokens that fit need more than twice
- * the micro-batches. 1: found.
+ * the samples of a micro-batch fill. Without spills cycles hardly depend on the rows, but the
+ * device that has the most micro-batches sets the step's time. A last micro-batch that is not full
+ * is tried where a device then has fewer. Fewer than half of the tokens that fit need more than
+ * twice the micro-batches. 1: found.
  */
 static int fewest_cycles(struct search *y, uint64_t micro_batch)
 {
