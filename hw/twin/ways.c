@@ -16,7 +16,6 @@ void twin_ways(const struct wse_machine *m, struct twin_ways *w)
 #define WAY_SUM(name, what) w->name += p->ways.name;
 		TWIN_WAYS(WAY_SUM)
 #undef WAY_SUM
-		w->generated += p->generated ? *p->generated : 0;
 	}
 }
 

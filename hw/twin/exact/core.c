@@ -26,8 +26,6 @@ void twin_core_hold(struct twin_mesh *m, struct twin_core *c)
 	memset(c->entry, 0, sizeof(c->entry));
 	memset(c->bind, 0xff, sizeof(c->bind));
 	memset(c->dsr, 0, sizeof(c->dsr));
-	if (m->fast)
-		m->fast->hold(c);
 	memset(c->acc, 0, sizeof(c->acc));
 	memset(c->eng, 0, sizeof(c->eng));
 	for (i = 0; i < 3; i++)

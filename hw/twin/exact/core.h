@@ -20,7 +20,7 @@
 #define TWIN_CODE_PAGE 8 /* log2 of the bytes that one flag of twin_core.code covers */
 #define TWIN_NPAGES (WSE_SRAM_BYTES >> TWIN_CODE_PAGE)
 /* to an odd number of cache lines a core, whose flags of pages fill one for each 16 KiB of SRAM */
-#define TWIN_CORE_PAD (WSE_SRAM_BYTES >> 14 & 1 ? 128 : 64)
+#define TWIN_CORE_PAD (WSE_SRAM_BYTES >> 14 & 1 ? 64 : 128)
 
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -176,7 +176,6 @@ struct twin_core {
 	uint32_t acc[WSE_NACC] __attribute__((aligned(64)));
 	struct twin_engine eng[3];
 	uint32_t dsr[WSE_NDSR][4];
-	struct twin_lane lane[WSE_NDSR + 1]; /* fast/: the last one: no operand */
 	struct {
 		uint32_t data[WSE_DOTQ_DEPTH];
 		uint8_t end; /* bit i: entry i is an END mark */

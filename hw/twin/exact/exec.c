@@ -346,14 +346,10 @@ L_csr:
 L_dsr0:
 	c->dsr[d->rd & 15][0] = X1;
 	c->dsr[d->rd & 15][1] = X2;
-	if (m->fast)
-		m->fast->dsr_written(c, d->rd & 15);
 	NEXT();
 L_dsr1:
 	c->dsr[d->rd & 15][2] = X1;
 	c->dsr[d->rd & 15][3] = X2;
-	if (m->fast)
-		m->fast->dsr_written(c, d->rd & 15);
 	NEXT();
 L_issue:
 	c->pc = PC();

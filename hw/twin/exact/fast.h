@@ -4,8 +4,8 @@
  * pointer to it; where that is NULL (WSE_MACHINE_EXACT, a host without AVX2, or a build without
  * fast/ and jit/) the exact machine does everything itself.
  *
- * A cache lives in fast/ or jit/ and ends through memory_written, dsr_written and hold, and through
- * twin_mesh.routes, which counts what was written to routes.
+ * A cache lives in fast/ or jit/ and ends through memory_written, and through twin_mesh.routes,
+ * which counts what was written to routes.
  */
 #ifndef TWIN_EXACT_FAST_H
 #define TWIN_EXACT_FAST_H
@@ -68,28 +68,6 @@ struct twin_f32_copy {
 	size_t cap;
 };
 
-/* rows of elements, as three words of a DSR describe them: an operand of the lanes, see quick.c */
-struct twin_shape {
-	uint32_t dsr[3]; /* words 1 to 3 */
-	uint8_t rule;	 /* TWIN_RULE_*; 0: no such operand */
-	bool acc, bf16;
-	uint8_t align; /* bits of an offset that are 0 */
-	uint16_t len, len1;
-	int32_t step;	      /* bytes from row to row */
-	int32_t lo, hi;	      /* bytes from the first element: the rows lie in [lo, hi) */
-	uint32_t least, most; /* rows of this shape fit where the offset is that */
-	uint32_t id;	      /* never 0, never given again */
-};
-
-/* what a DSR is as an operand of the lanes, as long as its words are these */
-struct twin_lane {
-	struct twin_shape s;
-	uint32_t id; /* the shape's; 0: words of it were written since, or it does not fit */
-	uint8_t page, page_end; /* of SRAM that the rows lie in, from the first to the last */
-	uint32_t off; /* in the SRAM; of accumulators, which */
-	uint8_t *at;
-};
-
 /* ---- the table ---- */
 
 struct twin_fast {
@@ -110,10 +88,6 @@ struct twin_fast {
 					uint32_t limit, uint32_t done);
 	/* SRAM bytes were written of which TWIN_PAGE_* had been made */
 	void (*memory_written)(struct twin_core *c, uint32_t off, uint32_t len, uint32_t made);
-	/* words of a DSR were written */
-	void (*dsr_written)(struct twin_core *c, unsigned int n);
-	/* the core was reset */
-	void (*hold)(struct twin_core *c);
 	/* a round's runs of all ports and movers; true: something moved */
 	bool (*run_sources)(struct wse_machine *m);
 	/* before a reader looks at the counters of cores and links */

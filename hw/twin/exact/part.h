@@ -26,9 +26,8 @@ struct twin_mesh {
 	struct twin_races *races;
 	struct twin_events *events;   /* NULL: none are asked for */
 	bool quick;		      /* quick.c may run: no race check and no shuffle */
-	struct twin_ways ways;	      /* the counters, but for generated */
+	struct twin_ways ways;	      /* the counters */
 	const struct twin_fast *fast; /* as the model's */
-	const uint64_t *generated;    /* jit/'s counter of that way; NULL: there is none */
 	bool moved;		      /* something moved in the current round */
 	bool ended;	/* a core has executed DONE or stopped since the start was looked at */
 	uint32_t round; /* cycles of the current round */

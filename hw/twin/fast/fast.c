@@ -65,11 +65,6 @@ static void memory_written(struct twin_core *c, uint32_t off, uint32_t len, uint
 		twin_translate_forget(c, off >> 2, ((off & 3) + len + 3) >> 2);
 }
 
-static void dsr_written(struct twin_core *c, unsigned int n)
-{
-	c->lane[n].id = 0;
-}
-
 static struct twin_range values(struct wse_machine *m, float *v, const uint16_t *const *row,
 				uint32_t nk, unsigned int nb)
 {
@@ -83,11 +78,9 @@ const struct twin_fast *twin_fast_find(void)
 		.destroy = destroy,
 		.issue = twin_prepared_issue,
 		.check = twin_prepared_check,
-		.run_vector = twin_run_vector_in_place,
+		.run_vector = twin_run_vector_at_once,
 		.enter_block = twin_enter_block,
 		.memory_written = memory_written,
-		.dsr_written = dsr_written,
-		.hold = twin_quick_hold,
 		.run_sources = twin_runs,
 		.settle = twin_runs_settle,
 		.values = values,

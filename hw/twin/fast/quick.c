@@ -1,326 +1,228 @@
 // SPDX-License-Identifier: MIT
 /*
- * Vector instructions that run at their ISSUE. Where a core's engines are idle, a vector
- * instruction whose operands pass the checks completes before the next scalar instruction can
- * observe it; it needs no queue. Cores issue the same few instructions again and again. The last
- * three words of a DSR describe an operand's shape, which is found once; so is what an instruction
- * does with operands of given shapes (a prepared operation). engine.c does all else, faults
- * included.
+ * Vector instructions that are done at once: at their ISSUE where the core's lanes are idle, as the
+ * next scalar instruction cannot tell; else when they come to the head of the queue. Cores issue
+ * the same few instructions again and again, on operands that move. So what an instruction does is
+ * found once for its word and words 1 to 3 of its DSRs, and word 0 says where. exact/ does all
+ * else, faults included.
  */
 #include <stdlib.h>
-#include <string.h>
 
+#include "twin/exact/operand.h"
+#include "twin/exact/vop.h"
 #include "twin/fast/f32_copy.h"
 #include "twin/fast/quick.h"
+#include "twin/fast/vector/vector.h"
 
-#define NSHAPES 1024u
-#define NOPS	1024u
-#define PROBES	4u /* places that an operation or a shape may have */
-#define HOT	8u /* ISSUEs of translated code until an operation gets code of its own */
-
-struct twin_quick {
-	struct twin_prepared_op op[NOPS];
-	struct twin_shape shape[NSHAPES];
-	uint32_t shapes; /* ids that were given */
-};
+#define NOPS   1024u
+#define PROBES 4u /* places that an operation may have */
 
 int twin_quick_create(struct twin_mesh *m)
 {
-	m->quicks = calloc(1, sizeof(*m->quicks));
+	uint32_t i;
+
+	m->quicks = calloc(NOPS, sizeof(*m->quicks));
+	for (i = 0; m->quicks && i < NOPS; i++)
+		m->quicks[i].tcw = TWIN_QUICK_NONE;
 	return m->quicks ? 0 : -1;
 }
 
-/* ---- operands ---- */
+/* ---- what an instruction does ---- */
 
-/* the shape of an operand that fits where it lies; rule 0: there is none */
-static void make_shape(struct twin_shape *s, const uint32_t dsr[4])
+/* a checked operand's place; its bytes from row to row */
+static int32_t find_place(struct twin_place *p, const uint32_t dsr[4], const struct twin_opnd *o)
 {
-	struct twin_opnd o;
-	int32_t span, row, reach;
+	int32_t row = o->len * twin_opnd_size(o), span = o->stride1 * (o->len1 - 1);
+	uint32_t least = span < 0 ? (uint32_t)-span : 0;
 
-	memset(s, 0, sizeof(*s));
-	s->rule = (uint8_t)twin_operand_rule(dsr, &o);
-	if (!s->rule)
-		return;
-	memcpy(s->dsr, dsr + 1, sizeof(s->dsr));
-	s->acc = o.kind == WSE_KIND_ACC;
-	s->bf16 = !s->acc && o.dtype == WSE_DT_BF16;
-	s->len = o.len;
-	s->len1 = o.len1;
-	s->step = s->acc ? o.stride1 * 4 : o.stride1;
-	if (s->rule & TWIN_RULE_LANE)
-		s->align = s->acc ? WSE_LANES - 1 : 15;
+	p->acc = o->kind == WSE_KIND_ACC;
+	memcpy(p->dsr, dsr + 1, sizeof(p->dsr));
+	p->first = least + (p->acc ? 0 : WSE_SRAM_BASE);
+	p->reach = (p->acc ? WSE_NACC : WSE_SRAM_BYTES) - (uint32_t)(row + (span > 0 ? span : 0)) -
+		   least;
+	if (o->len == 1)
+		p->align = p->acc ? 0 : (uint32_t)twin_opnd_size(o) - 1;
 	else
-		s->align = s->acc ? 0 : s->bf16 ? 1 : 3;
-	row = o.len * (s->acc ? 1 : s->bf16 ? 2 : 4);
-	span = o.stride1 * (o.len1 - 1);
-	s->least = span < 0 ? (uint32_t)-span : 0;
-	s->most = (s->acc ? WSE_NACC : WSE_SRAM_BYTES) - (uint32_t)(row + (span > 0 ? span : 0));
-	reach = s->step * (o.len1 - 1);
-	s->lo = reach < 0 ? reach : 0;
-	s->hi = (reach > 0 ? reach : 0) + o.len * (s->bf16 ? 2 : 4);
+		p->align = p->acc ? WSE_LANES - 1 : 15;
+	return p->acc ? o->stride1 * 4 : o->stride1;
 }
 
-/* word by word, as they have just been written: wider loads would have to wait for that */
-static inline bool is_shape(const struct twin_shape *s, const uint32_t dsr[4])
+static bool same_rows(const struct twin_opnd *x, const struct twin_opnd *y)
 {
-	return s->rule && !((s->dsr[0] ^ dsr[1]) | (s->dsr[1] ^ dsr[2]) | (s->dsr[2] ^ dsr[3]));
+	return x->len == y->len && x->len1 == y->len1;
 }
 
-/* the place of a shape, known or new; one of four, as a shape that is made again gets a new id */
-static struct twin_shape *known_shape(struct twin_mesh *m, const uint32_t dsr[4])
+/* finds the operation of a vector instruction; false: its operands are not as they must be */
+static bool find_op(struct twin_quick *w, uint32_t tcw, const uint32_t *const dsr[3])
 {
-	uint32_t h = dsr[1] * 0x9e3779b1u ^ dsr[2] * 0x85ebca6bu ^ dsr[3] * 0xc2b2ae35u;
-	struct twin_shape *known;
-	uint32_t i;
+	uint32_t op = tcw & WSE_TCW_OP_MASK, n, i, task = 1u << (tcw >> WSE_TCW_TASK_SHIFT);
+	enum twin_vop_kind kind = twin_vop_kind(op);
+	bool reduces = kind == TWIN_VOP_REDUCE, one_row = true, src2;
+	struct twin_opnd o[3];
+	int32_t step[3] = {0};
 
-	h ^= h >> 15;
-	for (i = 0; i < PROBES; i++) {
-		known = &m->quicks->shape[(h + i) % NSHAPES];
-		if (is_shape(known, dsr) || !known->rule)
-			return known;
+	w->tcw = TWIN_QUICK_NONE;
+	w->code = NULL;
+	if (kind == TWIN_VOP_NONE)
+		return false;
+	src2 = !(tcw & WSE_TCW_SCALAR_MASK) && kind != TWIN_VOP_UNARY && !reduces;
+	w->src2 = src2;
+	for (i = 0; i < 2u + src2; i++) {
+		bool single = reduces && i == OPND_DST;
+
+		if (twin_operand_rule(dsr[i], &o[i]) !=
+		    (single ? TWIN_RULE_SINGLE : TWIN_RULE_LANE))
+			return false;
+		step[i] = find_place(&w->o[i], dsr[i], &o[i]);
+		one_row &= single || o[i].stride1 == o[i].len * twin_opnd_size(&o[i]);
 	}
-	return &m->quicks->shape[h % NSHAPES];
-}
-
-/* finds or makes the shape of a DSR's words */
-static void find_shape(struct twin_mesh *m, struct twin_shape *s, const uint32_t dsr[4])
-{
-	struct twin_shape *known = known_shape(m, dsr);
-
-	if (!is_shape(known, dsr)) {
-		make_shape(s, dsr);
-		if (m->quicks->shapes == TWIN_NO_SHAPE - 1)
-			s->rule = 0;
-		if (!s->rule)
-			return;
-		s->id = ++m->quicks->shapes;
-		*known = *s;
-	}
-	*s = *known;
-}
-
-/* takes a DSR's words again: the lane gets an id if they are an operand that fits */
-static void refresh(struct twin_mesh *m, struct twin_core *c, struct twin_lane *l,
-		    const uint32_t dsr[4])
-{
-	struct twin_shape *s = &l->s;
-	uint32_t off;
-
-	if (!is_shape(s, dsr))
-		find_shape(m, s, dsr);
-	off = dsr[0] - (s->acc ? 0 : WSE_SRAM_BASE);
-	if (!s->rule || off & s->align || off < s->least || off > s->most)
-		return;
-	l->id = s->id;
-	l->off = off;
-	l->at = s->acc ? (uint8_t *)&c->acc[off] : c->sram + off;
-	l->page = s->acc ? TWIN_NPAGES : (uint8_t)((off + (uint32_t)s->lo) >> TWIN_CODE_PAGE);
-	l->page_end =
-		s->acc ? TWIN_NPAGES : (uint8_t)((off + (uint32_t)s->hi - 1) >> TWIN_CODE_PAGE);
-}
-
-static inline struct twin_lane *lane(struct twin_mesh *m, struct twin_core *c, uint32_t n)
-{
-	struct twin_lane *l = &c->lane[n];
-
-	if (!l->id)
-		refresh(m, c, l, c->dsr[n]);
-	return l;
-}
-
-void twin_quick_hold(struct twin_core *c)
-{
-	memset(c->lane, 0, sizeof(c->lane));
-	c->lane[WSE_NDSR].id = TWIN_NO_SHAPE;
-}
-
-/*
- * may its rows be written from here? Not where translated code lies, which may be the caller.
- * Copies of them end.
- */
-static bool may_write(struct twin_core *c, const struct twin_lane *d)
-{
-	uint32_t page, flags = 0;
-
-	for (page = d->page; page <= d->page_end; page++)
-		flags |= c->code[page];
-	if (flags & TWIN_PAGE_DECODED)
+	n = o[OPND_SRC1].len * o[OPND_SRC1].len1;
+	if (n > UINT16_MAX || (!reduces && !same_rows(&o[OPND_DST], &o[OPND_SRC1])) ||
+	    (src2 && !same_rows(&o[OPND_SRC2], &o[OPND_SRC1])))
 		return false;
-	if (flags)
-		twin_f32_changed(c, d->off + (uint32_t)d->s.lo, (uint32_t)(d->s.hi - d->s.lo));
-	return true;
-}
-
-/* ---- instructions ---- */
-
-struct operands {
-	const struct twin_lane *d, *a, *b;
-};
-
-static struct operands operands_of(const struct twin_core *c, uint32_t tcw)
-{
-	return (struct operands){
-		&c->lane[TWIN_TCW_FIELD(tcw, DST)],
-		&c->lane[TWIN_TCW_FIELD(tcw, SRC1)],
-		&c->lane[twin_has_src2(tcw) ? TWIN_TCW_FIELD(tcw, SRC2) : WSE_NDSR],
-	};
-}
-
-/* one row behind the other, without a gap */
-static bool adjoins(const struct twin_shape *s)
-{
-	return s->step == s->len * (s->bf16 ? 2 : 4);
-}
-
-static bool same_rows(const struct twin_shape *x, const struct twin_shape *y)
-{
-	return x->rule & y->rule & TWIN_RULE_LANE && x->len == y->len && x->len1 == y->len1;
-}
-
-/* rows as they can be done at once; false: the operands do not fit together. b may be NULL */
-static bool rows_of(struct twin_rows *rows, bool reduces, const struct twin_shape *d,
-		    const struct twin_shape *a, const struct twin_shape *b)
-{
-	if (reduces ? !(d->rule & TWIN_RULE_SINGLE && a->rule & TWIN_RULE_LANE)
-		    : !same_rows(d, a) || (b && !same_rows(d, b)))
-		return false;
-	if (adjoins(a) && (!b || adjoins(b)) && (reduces || adjoins(d)))
-		*rows = (struct twin_rows){.width = a->len * a->len1, .rows = 1};
-	else
-		*rows = (struct twin_rows){a->len, a->len1, d->step, a->step, b ? b->step : 0};
-	return true;
-}
-
-/* prepares the operation; false: quick.c does not do it */
-static bool find_op(struct twin_prepared_op *w, uint32_t tcw, const struct twin_shape *d,
-		    const struct twin_shape *a, const struct twin_shape *b)
-{
-	uint32_t op = tcw & WSE_TCW_OP_MASK, n = a->len * a->len1;
-	uint32_t task = 1u << (tcw >> WSE_TCW_TASK_SHIFT);
-	enum twin_src2 src2 = !b ? TWIN_SRC2_SCALAR : b->bf16 ? TWIN_SRC2_BF16 : TWIN_SRC2_WORDS;
-
-	memset(w, 0, sizeof(*w));
-	if (n > UINT16_MAX || !rows_of(&w->s, twin_vop_kind(op) == TWIN_VOP_REDUCE, d, a, b))
-		return false;
-	w->fn = twin_vector[op - WSE_TOP_VADD]
-			   [twin_vector_variant(d->bf16, (enum twin_src1)a->bf16, src2)];
+	w->fn = twin_vector[op - WSE_TOP_VADD][twin_vector_variant(
+		twin_opnd_is_bf16(&o[OPND_DST]), (enum twin_src1)twin_opnd_is_bf16(&o[OPND_SRC1]),
+		!src2				   ? TWIN_SRC2_SCALAR
+		: twin_opnd_is_bf16(&o[OPND_SRC2]) ? TWIN_SRC2_BF16
+						   : TWIN_SRC2_WORDS)];
 	if (!w->fn)
 		return false;
+	w->s = (struct twin_rows){o[1].len, o[1].len1, step[0], step[1], step[2]};
+	if (one_row)
+		w->s = (struct twin_rows){.width = (uint16_t)n, .rows = 1};
+	i = (o[OPND_DST].len1 - 1u) * (uint32_t)step[OPND_DST];
+	w->lo = step[OPND_DST] < 0 ? i : 0;
+	w->hi = (step[OPND_DST] > 0 ? i : 0) + o[OPND_DST].len * (uint32_t)twin_opnd_size(o);
 	w->ready = tcw & WSE_TCW_ACTIVATE_MASK ? task : 0;
 	w->wake = tcw & WSE_TCW_UNBLOCK_MASK ? ~task : ~0u;
-	w->cycles = (uint16_t)(2 + n / WSE_LANES);
-	w->macs = twin_vop_kind(op) == TWIN_VOP_MAC ? (uint16_t)n : 0;
-	w->id[0] = d->id;
-	w->id[1] = a->id;
-	w->id[2] = b ? b->id : TWIN_NO_SHAPE;
+	w->cycles = (uint16_t)(n / WSE_LANES);
+	w->macs = kind == TWIN_VOP_MAC ? (uint16_t)n : 0;
 	w->tcw = tcw;
 	return true;
 }
 
-/*
- * runs the instruction by the operation that was prepared for it. L has been idle since, and the
- * caller counts instructions: busy_to and moved need no update
- */
-static inline uint32_t run(struct twin_mesh *m, struct twin_core *c,
-			   const struct twin_prepared_op *w, const struct operands *o,
-			   uint32_t scalar)
+static bool is_place(const struct twin_place *p, const uint32_t dsr[4])
 {
-	m->ways.quick++;
-	c->ecyc[WSE_ENGINE_L] += w->cycles;
-	c->ready |= w->ready;
-	c->blocked &= w->wake;
-	c->cnt[WSE_CNT_MAC] += w->macs;
-	return w->fn(o->d->at, o->a->at, o->b->at, scalar, &w->s);
+	return !((p->dsr[0] ^ dsr[1]) | (p->dsr[1] ^ dsr[2]) | (p->dsr[2] ^ dsr[3]));
 }
 
-static bool idle(const struct twin_core *c)
+static bool is_op(const struct twin_quick *w, uint32_t tcw, const uint32_t *const dsr[3])
 {
-	return !c->eng[WSE_ENGINE_L].n && c->ecyc[WSE_ENGINE_L] < TWIN_QUICK_CYCLES;
+	return w->tcw == tcw && is_place(&w->o[0], dsr[0]) && is_place(&w->o[1], dsr[1]) &&
+	       (!w->src2 || is_place(&w->o[2], dsr[2]));
 }
 
-static inline bool is_op(const struct twin_prepared_op *w, uint32_t tcw, const struct operands *o)
+/* an instruction's operation, known or new; NULL: it is exact/'s */
+static struct twin_quick *op_of(struct twin_mesh *m, uint32_t tcw, const uint32_t *const dsr[3])
 {
-	return !((w->tcw ^ tcw) | (w->id[0] ^ o->d->id) | (w->id[1] ^ o->a->id) |
-		 (w->id[2] ^ o->b->id));
-}
-
-/* the place of a prepared operation, known or new */
-static struct twin_prepared_op *place_of(struct twin_mesh *m, uint32_t tcw,
-					 const struct operands *o)
-{
-	uint32_t h = tcw * 0x9e3779b1u ^ (o->d->id * 0x85ebca6bu + o->a->id * 0xc2b2ae35u), i;
-	struct twin_prepared_op *w, *first = &m->quicks->op[(h >> 16) % NOPS];
+	uint32_t h = (tcw ^ dsr[0][1] << 3 ^ dsr[0][2] ^ dsr[1][2] << 5 ^ dsr[1][3] << 11) *
+			     0x9e3779b1u >>
+		     16,
+		 i;
+	struct twin_quick *w;
 
 	for (i = 0; i < PROBES; i++) {
-		w = &m->quicks->op[((h >> 16) + i) % NOPS];
-		if (is_op(w, tcw, o) || !w->tcw)
+		w = &m->quicks[(h + i) % NOPS];
+		if (is_op(w, tcw, dsr))
 			return w;
+		if (w->tcw == TWIN_QUICK_NONE)
+			break;
 	}
-	return first;
+	w = &m->quicks[(h + i % PROBES) % NOPS];
+	return find_op(w, tcw, dsr) ? w : NULL;
 }
 
-/* an instruction's prepared operation and operands; NULL: it may not run now */
-static struct twin_prepared_op *op_of(struct twin_mesh *m, struct twin_core *c, uint32_t tcw,
-				      struct operands *o)
-{
-	struct twin_prepared_op *w;
+/* ---- doing it ---- */
 
-	*o = operands_of(c, tcw);
-	lane(m, c, TWIN_TCW_FIELD(tcw, DST));
-	lane(m, c, TWIN_TCW_FIELD(tcw, SRC1));
-	lane(m, c, twin_has_src2(tcw) ? TWIN_TCW_FIELD(tcw, SRC2) : WSE_NDSR);
-	if (!o->d->id || !o->a->id || !o->b->id)
+/* NULL: it does not fit there */
+static uint8_t *at(struct twin_core *c, const struct twin_place *p, uint32_t word0)
+{
+	if (word0 & p->align || word0 - p->first > p->reach)
 		return NULL;
-	w = place_of(m, tcw, o);
-	if (!is_op(w, tcw, o) &&
-	    !find_op(w, tcw, &o->d->s, &o->a->s, o->b->s.rule ? &o->b->s : NULL))
-		return NULL;
-	return may_write(c, o->d) ? w : NULL;
+	return p->acc ? (uint8_t *)&c->acc[word0] : c->sram + (word0 - WSE_SRAM_BASE);
 }
 
-bool twin_issue_quick(struct twin_mesh *m, struct twin_core *c, uint32_t tcw, uint32_t scalar)
+/* what was made of the SRAM that the instruction writes */
+static uint32_t made_of(const struct twin_core *c, const struct twin_quick *w, uint32_t word0)
 {
-	struct operands o;
-	struct twin_prepared_op *w;
+	uint32_t off = word0 - WSE_SRAM_BASE, page, made = 0;
 
-	if (!twin_is_quick(tcw) || !m->quick || !idle(c))
-		return false;
-	w = op_of(m, c, tcw, &o);
-	return w && run(m, c, w, &o, scalar);
+	if (w->o[OPND_DST].acc)
+		return 0;
+	for (page = (off + w->lo) >> TWIN_CODE_PAGE; page <= (off + w->hi - 1) >> TWIN_CODE_PAGE;
+	     page++)
+		made |= c->code[page];
+	return made;
 }
 
-static __attribute__((noinline)) uint32_t issue_quick(struct twin_mesh *m, struct twin_core *c,
-						      uint32_t tcw, uint32_t scalar,
-						      struct twin_site *site)
+/*
+ * Does the instruction, but for its completion. NULL: nothing was done. Where instructions were
+ * decoded that it would write over, translated code may be the caller; at_issue leaves them alone.
+ */
+static struct twin_quick *do_now(struct twin_mesh *m, struct twin_core *c, uint32_t tcw,
+				 uint32_t scalar, const uint32_t *const dsr[3], bool at_issue)
 {
-	struct operands o;
-	struct twin_prepared_op *w = op_of(m, c, tcw, &o);
+	struct twin_quick *w = op_of(m, tcw, dsr);
+	uint8_t *d, *a, *b;
+	uint32_t made;
 
 	if (!w)
-		return twin_issue_from_inside(m, c, tcw, scalar);
-	if (!w->code && w->uses < HOT && ++w->uses == HOT)
-		w->code = twin_translate_op(m, w, &o.d->s, &o.a->s, o.b->s.rule ? &o.b->s : NULL);
-	if (w->code)
-		site->code = w->code;
-	return run(m, c, w, &o, scalar);
+		return NULL;
+	d = at(c, &w->o[OPND_DST], dsr[OPND_DST][0]);
+	a = at(c, &w->o[OPND_SRC1], dsr[OPND_SRC1][0]);
+	b = w->src2 ? at(c, &w->o[OPND_SRC2], dsr[OPND_SRC2][0]) : NULL;
+	if (!d || !a || (w->src2 && !b))
+		return NULL;
+	made = made_of(c, w, dsr[OPND_DST][0]);
+	if (at_issue && made & TWIN_PAGE_DECODED)
+		return NULL;
+	w->fn(d, a, b, scalar, &w->s);
+	if (made)
+		twin_code_changed(c, dsr[OPND_DST][0] - WSE_SRAM_BASE + w->lo, w->hi - w->lo);
+	c->ecyc[WSE_ENGINE_L] += w->cycles;
+	c->cnt[WSE_CNT_MAC] += w->macs;
+	return w;
 }
 
-uint32_t twin_issue_inside(struct twin_mesh *m, struct twin_core *c, uint32_t tcw, uint32_t scalar,
-			   struct twin_site *site)
+struct twin_quick *twin_issue_quick(struct twin_mesh *m, struct twin_core *c, uint32_t tcw,
+				    uint32_t scalar)
 {
-	c->pc = site->pc;
-	return twin_is_quick(tcw) && m->quick && idle(c)
-		       ? issue_quick(m, c, tcw, scalar, site)
-		       : twin_issue_from_inside(m, c, tcw, scalar);
+	const uint32_t *const dsr[3] = {c->dsr[TWIN_TCW_FIELD(tcw, DST)],
+					c->dsr[TWIN_TCW_FIELD(tcw, SRC1)],
+					c->dsr[TWIN_TCW_FIELD(tcw, SRC2)]};
+	struct twin_quick *w;
+
+	if (!m->quick || tcw & WSE_TCW_ENGINE_MASK || c->eng[WSE_ENGINE_L].n ||
+	    c->ecyc[WSE_ENGINE_L] >= TWIN_QUICK_CYCLES)
+		return NULL;
+	w = do_now(m, c, tcw, scalar, dsr, true);
+	if (!w)
+		return NULL;
+	/* L has been idle, and the caller counts instructions: busy_to and moved need no update */
+	m->ways.quick++;
+	c->ecyc[WSE_ENGINE_L] += 2;
+	c->ready |= w->ready;
+	c->blocked &= w->wake;
+	return w;
+}
+
+bool twin_run_vector_at_once(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e)
+{
+	const struct twin_tins *t = &e->q[0];
+	const uint32_t *const dsr[3] = {t->dsr[0], t->dsr[1], t->dsr[2]};
+
+	/* another order of events may stop it anywhere */
+	if (m->shuffle || !do_now(m, c, t->tcw, t->scalar, dsr, false))
+		return twin_run_vector(m, c, e);
+	m->ways.grouped++;
+	twin_engine_complete(m, c, e);
+	return true;
 }
 
 void twin_quick_forget(struct twin_mesh *m)
 {
 	uint32_t i;
 
-	for (i = 0; i < NOPS; i++) {
-		m->quicks->op[i].code = NULL;
-		m->quicks->op[i].uses = 0;
-	}
+	for (i = 0; i < NOPS; i++)
+		m->quicks[i].code = NULL;
 }

@@ -18,9 +18,8 @@
 #define BLOCK  TWIN_BLOCK_MAX
 #define NHASH  8192u
 #define NSITES 16384u
-/* sites and a counter lie behind the code */
-#define MAPPED (BUFFER + NSITES * sizeof(struct twin_site) + sizeof(uint64_t))
-#define HOT    8u /* arrivals until a block is translated */
+#define MAPPED (BUFFER + NSITES * sizeof(void *)) /* sites lie behind the code */
+#define HOT    8u				  /* arrivals until a block is translated */
 
 struct shared { /* a translated block, for other cores */
 	uint64_t hash;
@@ -181,17 +180,23 @@ void twin_translate_forget(struct twin_core *c, uint32_t index, uint32_t n)
 	c->stale = true;
 }
 
-const void *twin_translate_op(struct twin_mesh *m, const struct twin_prepared_op *w,
-			      const struct twin_shape *d, const struct twin_shape *a,
-			      const struct twin_shape *b)
+uint32_t twin_issue_inside(struct twin_mesh *m, struct twin_core *c, uint32_t tcw, uint32_t scalar,
+			   const void **site)
 {
 	struct twin_code *t = &m->translator->code;
-	uint32_t at = 0;
+	struct twin_quick *w = twin_issue_quick(m, c, tcw, scalar);
+	uint32_t at;
 
+	if (!w)
+		return twin_issue_from_inside(m, c, tcw, scalar);
 	/* where there is no room the next block will make some; blocks are running now */
-	if (t->at + TWIN_OP_ROOM <= BUFFER)
-		at = twin_emit_op(m, t, w, d, a, b);
-	return at ? t->buf + at : NULL;
+	if (!w->code && t->at + TWIN_OP_ROOM <= BUFFER) {
+		at = twin_emit_op(m, t, w);
+		w->code = at ? t->buf + at : NULL;
+	}
+	if (w->code)
+		*site = w->code;
+	return TWIN_INSIDE_ON;
 }
 
 /* without writable and executable memory there is no translator, and the interpreter is used */
@@ -207,12 +212,10 @@ void twin_translator_create(struct twin_mesh *m)
 		free(t);
 		return;
 	}
-	t->code.site = (struct twin_site *)(void *)(t->code.buf + BUFFER);
-	t->code.generated = (uint64_t *)(void *)(t->code.site + NSITES);
+	t->code.site = (const void **)(void *)(t->code.buf + BUFFER);
 	twin_emit_entry(m, &t->code);
 	m->translator = t;
 	m->code = t->code.buf;
-	m->generated = t->code.generated;
 }
 
 void twin_translator_destroy(struct twin_mesh *m)
@@ -225,5 +228,4 @@ void twin_translator_destroy(struct twin_mesh *m)
 	munmap(t->code.buf, MAPPED);
 	free(t);
 	m->translator = NULL;
-	m->generated = NULL;
 }

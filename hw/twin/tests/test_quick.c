@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Vector instructions that run at their ISSUE (quick.c), or behind a stream in the queue of their
- * engine (in_place.c), against one element after the other: a loop sets three DSRs and issues, as
+ * Vector instructions that are done at once (quick.c), at their ISSUE or behind a stream in the
+ * queue of their engine, against one element after the other: a loop sets three DSRs and issues, as
  * lists of random instructions in memory say. Operands overlap in all ways, lie beside the loop's
  * own code, are sometimes bad, and sometimes a mover is under way. Memory, accumulators, tasks,
  * cycles and faults must be the same.

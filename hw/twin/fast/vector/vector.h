@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "twin/twin.h"
 #include "wse_regs.h"
 
 #define TWIN_VECTOR_OPS	     (WSE_TCW_OP_MASK - WSE_TOP_VADD + 1) /* codes from VADD on */
@@ -30,7 +29,10 @@ enum twin_src2 {
 	TWIN_SRC2_SCALAR, /* a word for all elements instead; also where there is no SRC2 */
 };
 
-/* returns 1. A reduction writes one word to d; of its rows only those of SRC1 count */
+/*
+ * returns 1, TWIN_INSIDE_ON, to translated code. A reduction writes one word to d; of its rows only
+ * those of SRC1 count
+ */
 typedef uint32_t twin_vector_fn(uint8_t *d, const uint8_t *a, const uint8_t *b, uint32_t scalar,
 				const struct twin_rows *s);
 /*
@@ -44,8 +46,5 @@ static inline unsigned int twin_vector_variant(bool d_bf16, enum twin_src1 src1,
 {
 	return (unsigned int)src2 << 2 | (unsigned int)src1 << 1 | (unsigned int)d_bf16;
 }
-
-/* in_place.c: as twin_run_vector() */
-bool twin_run_vector_in_place(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e);
 
 #endif /* TWIN_FAST_VECTOR_VECTOR_H */

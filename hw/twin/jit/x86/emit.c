@@ -437,3 +437,33 @@ uint32_t twin_emit_block(struct twin_mesh *m, struct twin_code *t, const struct 
 	t->at = (here(&e) + 15) & ~15u;
 	return e.start;
 }
+
+/* struct twin_left (*)(core, sram, table, code, limit, done) */
+void twin_emit_entry(struct twin_mesh *m, struct twin_code *t)
+{
+	struct emit entry = {.m = m, .t = t, .p = t->buf}, *e = &entry;
+
+	bytes(e, 0x53, 0x55, 0x41, 0x54, 0x41, 0x55, 0x41, 0x56, 0x41, 0x57); /* push rbx ... r15 */
+	bytes(e, 0x48, 0x89, 0xfb);					      /* mov rbx, rdi */
+	bytes(e, 0x48, 0x83, 0xec, 0x08); /* sub rsp, 8: aligned for calls */
+	bytes(e, 0x49, 0x89, 0xf5);	  /* mov r13, rsi */
+	bytes(e, 0x49, 0x89, 0xd7);	  /* mov r15, rdx */
+	bytes(e, 0x45, 0x89, 0xc6);	  /* mov r14d, r8d */
+	bytes(e, 0x45, 0x89, 0xcc);	  /* mov r12d, r9d */
+	mov_pointer(e, EBP, (uint64_t)(uintptr_t)e->t->buf);
+	bytes(e, 0xff, 0xe1); /* jmp rcx */
+	e->t->leave_index = here(e);
+	rr(e, 0xc1, 4, EAX);
+	e1(e, 2);
+	ri(e, 0, EAX, WSE_SRAM_BASE);
+	e->t->leave = here(e);
+	bytes(e, 0x44, 0x89, 0xe2);					      /* mov edx, r12d */
+	bytes(e, 0x48, 0x83, 0xc4, 0x08);				      /* add rsp, 8 */
+	bytes(e, 0x41, 0x5f, 0x41, 0x5e, 0x41, 0x5d, 0x41, 0x5c, 0x5d, 0x5b); /* pop r15 ... rbx */
+	e1(e, 0xc3);
+	/* an operation's code that is not the right one: all arguments are where they belong */
+	e->t->miss = here(e);
+	arguments(e, (uint64_t)(uintptr_t)twin_issue_inside);
+	bytes(e, 0xff, 0xe0); /* jmp rax */
+	e->t->first = e->t->at = (here(e) + 15) & ~15u;
+}

@@ -145,7 +145,7 @@ static inline void land(struct emit *e, uint8_t *from)
 #define JA  0x77
 #define JMP 0xeb
 
-enum { CC_B = 2, CC_AE = 3, CC_E = 4, CC_NE = 5, CC_L = 12, CC_GE = 13 };
+enum { CC_B = 2, CC_AE = 3, CC_E = 4, CC_NE = 5, CC_A = 7, CC_L = 12, CC_GE = 13 };
 
 static inline void side_exit(struct emit *e, unsigned int cc, uint32_t n, uint32_t target,
 			     bool taken)

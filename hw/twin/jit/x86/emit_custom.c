@@ -35,131 +35,43 @@ static bool twin_route_inside(struct twin_mesh *m, struct twin_core *c, uint32_t
 
 /* ---- the tensor unit ---- */
 
-/* a member of a lane, from the core */
-#define LANE(n, name)                                                             \
-	(offsetof(struct twin_core, lane) + ((n)&15) * sizeof(struct twin_lane) + \
-	 offsetof(struct twin_lane, name))
-
-/* a register of the core that is an operand: its value, or the host register that has it */
-struct given {
-	bool constant;
-	uint32_t value;
-	unsigned int reg;
-};
-
-static struct given given(struct emit *e, unsigned int g, unsigned int avoid)
-{
-	if (e->constant[g])
-		return (struct given){true, e->value[g], ~0u};
-	return (struct given){false, 0, src(e, g, avoid)};
-}
-
-/* mov dword [rbx + disp32], v */
-static void set_member(struct emit *e, size_t off, struct given v)
-{
-	if (v.constant)
-		member_imm(e, off, v.value);
-	else
-		core_member(e, 0x89, v.reg, off);
-}
-
-/* cmp dword [rbx + disp32], v */
-static void compare_member(struct emit *e, size_t off, struct given v)
-{
-	if (!v.constant) {
-		core_member(e, 0x39, v.reg, off);
-		return;
-	}
-	core_member(e, 0x81, 7, off);
-	e4(e, v.value);
-}
-
-/* words 2 and 3 were written: the operand is another one where they have changed */
-static void keep_shape(struct emit *e, unsigned int n, struct given word2, struct given word3)
-{
-	uint8_t *other, *same;
-
-	compare_member(e, LANE(n, s.dsr[1]), word2);
-	other = hop(e, JNE);
-	compare_member(e, LANE(n, s.dsr[2]), word3);
-	same = hop(e, JE);
-	land(e, other);
-	member_imm(e, LANE(n, id), 0);
-	land(e, same);
-}
-
-/* words 0 and 1 were written: another operand where word 1 has changed, else it has moved */
-static void keep_base(struct emit *e, unsigned int n, struct given word0, struct given word1)
-{
-	uint8_t *none, *other, *same;
-
-	core_member(e, 0x83, 7, LANE(n, id)); /* cmp dword, imm8 */
-	e1(e, 0);
-	none = hop(e, JE);
-	compare_member(e, LANE(n, s.dsr[0]), word1);
-	other = hop(e, JNE);
-	if (word0.constant)
-		mov_imm(e, EAX, word0.value);
-	else
-		rr(e, 0x8b, EAX, word0.reg);
-	mov_imm(e, EDX, LANE(n, s));
-	e1(e, 0xe8); /* call */
-	e4(e, e->t->move - (here(e) + 4));
-	same = hop(e, JMP);
-	land(e, other);
-	member_imm(e, LANE(n, id), 0);
-	land(e, same);
-	land(e, none);
-}
-
 /* two words of a DSR */
 void twin_emit_dsr(struct emit *e, const struct twin_dec *d)
 {
-	unsigned int word = e->code;
-	size_t off = offsetof(struct twin_core, dsr) + ((d->rd & 15) * 4 + word) * 4;
-	struct given a = given(e, d->rs1, ~0u), b = given(e, d->rs2, a.reg);
+	size_t off = offsetof(struct twin_core, dsr) + ((d->rd & 15) * 4 + e->code) * 4;
+	unsigned int a = src(e, d->rs1, ~0u);
 
-	set_member(e, off, a);
-	set_member(e, off + 4, b);
-	if (word)
-		keep_shape(e, d->rd, a, b);
-	else
-		keep_base(e, d->rd, a, b);
+	core_member(e, 0x89, a, off);
+	core_member(e, 0x89, src(e, d->rs2, a), off + 4);
 }
 
-/* a call fn(model, core, edx, ecx, r8d), which leaves no register that held anything */
+/* behind a call no register holds anything */
+static void forget_hosts(struct emit *e)
+{
+	memset(e->host, -1, sizeof(e->host));
+	memset(e->guest, -1, sizeof(e->guest));
+}
+
+/* a call fn(model, core, edx, ecx, r8d) */
 static void call(struct emit *e, uint64_t fn)
 {
 	arguments(e, fn);
 	bytes(e, 0xff, 0xd0); /* call rax */
-	memset(e->host, -1, sizeof(e->host));
-	memset(e->guest, -1, sizeof(e->guest));
-}
-
-/* the same of an ISSUE at pc that may have a prepared operation: what its site says */
-static void call_site(struct emit *e, uint32_t pc)
-{
-	struct twin_site *site = &e->t->site[e->t->nsites++];
-
-	*site = (struct twin_site){e->t->buf + e->t->miss, pc};
-	bytes(e, 0xff, 0x15); /* call [rip + disp32] */
-	e4(e, (uint32_t)((uint8_t *)site - (e->p + 4)));
-	memset(e->host, -1, sizeof(e->host));
-	memset(e->guest, -1, sizeof(e->guest));
+	forget_hosts(e);
 }
 
 void twin_emit_issue(struct emit *e, const struct twin_dec *d)
 {
-	uint32_t pc = WSE_SRAM_BASE + (e->index + e->n) * 4;
+	const void **site = &e->t->site[e->t->nsites++];
 
+	*site = e->t->buf + e->t->miss;
 	get(e, EDX, d->rs1, ~0u);
 	get(e, ECX, d->rs2, ~0u);
-	if (e->constant[d->rs1] && !twin_is_quick(e->value[d->rs1])) {
-		member_imm(e, offsetof(struct twin_core, pc), pc);
-		call(e, (uint64_t)(uintptr_t)twin_issue_from_inside);
-	} else {
-		call_site(e, pc);
-	}
+	member_imm(e, offsetof(struct twin_core, pc), WSE_SRAM_BASE + (e->index + e->n) * 4);
+	bytes(e, 0x4c, 0x8d, 0x05); /* lea r8, [rip + disp32] */
+	e4(e, (uint32_t)((uint8_t *)site - (e->p + 4)));
+	bytes(e, 0x41, 0xff, 0x10); /* call [r8] */
+	forget_hosts(e);
 	ri(e, 7, EAX, TWIN_INSIDE_ON);
 	wait_exit(e, CC_B, WAIT_ISSUE);
 	side_exit(e, CC_NE, e->n + 1, e->index + e->n + 1, false);

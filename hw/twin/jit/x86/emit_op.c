@@ -1,95 +1,98 @@
 // SPDX-License-Identifier: MIT
 /*
- * x86-64 code of vector instructions that run at their ISSUE, each for one prepared operation
- * (quick.h). It checks that the instruction, the shapes of its operands and the engines are those
- * that the operation was prepared for, counts, and jumps to the operation's function.
+ * x86-64 code of vector instructions that are done at their ISSUE, each for one operation
+ * (quick.h): the checks that quick.c makes, with the operation's numbers in them. It counts, and
+ * jumps to the operation's function.
  *
- *   rbx  the core   edx  tcw   ecx  scalar   and others as in emit.c
- *   eax, edi, esi, r8 scratch, then rdi, rsi, rdx DST, SRC1, SRC2
+ *   rbx  the core	   edx  tcw   ecx  scalar   r8  the site   and others as in emit.c
+ *   eax, r10 scratch   rdi, rsi, r9 where DST, SRC1, SRC2 lie from the first place that they may
+ *			   have, then rdi, rsi, rdx pointers to them
  */
-#include "twin/fast/quick.h"
 #include "twin/jit/x86/emit_asm.h"
 
-struct operand {
-	const struct twin_shape *s; /* NULL: there is none */
-	uint32_t dsr;
-	unsigned int reg; /* where its place is */
-};
+#define PAGES_MOST 16u /* that DST may have: each takes three instructions */
 
-enum { DST, SRC1, SRC2 };
+static const uint8_t reg_of[] = {EDI, ESI, 9}, argument[] = {EDI, ESI, EDX};
 
-static size_t lane_member(const struct operand *o, size_t off)
+static void miss(struct emit *e, unsigned int cc)
 {
-	return offsetof(struct twin_core, lane) + o->dsr * sizeof(struct twin_lane) + off;
+	jcc_to(e, cc, e->t->miss);
 }
-
-#define LANE(o, name) lane_member(o, offsetof(struct twin_lane, name))
 
 /* add, or, and, cmp (/0 1 4 7) dword [rbx + disp32], imm32 */
 static void member_op(struct emit *e, unsigned int ext, size_t off, uint32_t v)
 {
-	bytes(e, 0x81, 0x80 | ext << 3 | EBX);
-	e4(e, (uint32_t)off);
+	core_member(e, 0x81, ext, off);
 	e4(e, v);
 }
 
-/* L has nothing to do and may go on in this round */
-static void guard_engine(struct emit *e)
+/* is it the operand, and does it fit where it lies? */
+static void guard_place(struct emit *e, const struct twin_place *p, unsigned int n,
+			unsigned int reg)
 {
-	bytes(e, 0x80, 0xb8 | EBX); /* cmp byte [rbx + disp32], imm8 */
-	e4(e, offsetof(struct twin_core, eng[WSE_ENGINE_L].n));
-	e1(e, 0);
-	jcc_to(e, CC_NE, e->t->miss);
-	member_op(e, 7, offsetof(struct twin_core, ecyc[WSE_ENGINE_L]), TWIN_QUICK_CYCLES);
-	jcc_to(e, CC_AE, e->t->miss);
+	size_t dsr = offsetof(struct twin_core, dsr) + n * sizeof(uint32_t[4]);
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		member_op(e, 7, dsr + (i + 1) * 4, p->dsr[i]);
+		miss(e, CC_NE);
+	}
+	core_member(e, 0x8b, EAX, dsr);
+	bytes(e, 0xa8, p->align); /* test al, imm8 */
+	miss(e, CC_NE);
+	ri(e, 5, EAX, p->first);
+	ri(e, 7, EAX, p->reach);
+	miss(e, CC_A);
+	rr(e, 0x8b, reg, EAX);
 }
 
-/* al = or (op 0x8a, 0x0a) what was made of the page of which the number is a member of the lane */
-static void page_flags(struct emit *e, unsigned int op, unsigned int reg, size_t off)
+/* al = or (op 0x8a, 0x0a) what was made of the page of a byte of DST */
+static void page_flags(struct emit *e, unsigned int op, uint32_t off)
 {
-	bytes(e, 0x0f, 0xb6, 0x80 | reg << 3 | EBX); /* movzx reg, byte [rbx + disp32] */
-	e4(e, (uint32_t)off);
-	bytes(e, op, 0x84, reg << 3 | EBX); /* op al, [rbx + reg + disp32] */
+	bytes(e, 0x44, 0x8d, 0x97); /* lea r10d, [rdi + disp32] */
+	e4(e, off);
+	rr(e, 0xc1, 5, 10); /* shr r10d, imm8 */
+	e1(e, TWIN_CODE_PAGE);
+	bytes(e, 0x42, op, 0x84, 0x13); /* op al, [rbx + r10 + disp32] */
 	e4(e, offsetof(struct twin_core, code));
 }
 
-/* nothing was made of the SRAM that DST lies in: of two pages at most */
-static void guard_pages(struct emit *e, const struct operand *d)
+/* was anything made of the SRAM that DST lies in? */
+static void guard_pages(struct emit *e, const struct twin_quick *w)
 {
-	if (d->s->acc)
+	uint32_t first = w->o[OPND_DST].first - WSE_SRAM_BASE, n = w->hi - w->lo, i;
+
+	if (w->o[OPND_DST].acc)
 		return;
-	page_flags(e, 0x8a, EDI, LANE(d, page));
-	page_flags(e, 0x0a, ESI, LANE(d, page_end));
-	bytes(e, 0x84, 0xc0);
-	jcc_to(e, CC_NE, e->t->miss);
+	page_flags(e, 0x8a, first + w->hi - 1);
+	for (i = 0; i < n; i += 1u << TWIN_CODE_PAGE)
+		page_flags(e, 0x0a, first + w->lo + i);
+	bytes(e, 0x84, 0xc0); /* test al, al */
+	miss(e, CC_NE);
 }
 
-static void guard(struct emit *e, const struct twin_prepared_op *w, const struct operand o[3])
+static void guard(struct emit *e, const struct twin_quick *w)
 {
-	unsigned int i;
-
 	ri(e, 7, EDX, w->tcw);
-	jcc_to(e, CC_NE, e->t->miss);
-	for (i = 0; i < 3; i++) {
-		if (!o[i].s || (i && o[i].dsr == o[0].dsr) || (i == SRC2 && o[2].dsr == o[1].dsr))
-			continue;
-		member_op(e, 7, LANE(&o[i], id), w->id[i]);
-		jcc_to(e, CC_NE, e->t->miss);
-	}
-	guard_engine(e);
-	guard_pages(e, &o[DST]);
+	miss(e, CC_NE);
+	/* L has nothing to do and may go on in this round */
+	core_member(e, 0x80, 7, offsetof(struct twin_core, eng[WSE_ENGINE_L].n));
+	e1(e, 0);
+	miss(e, CC_NE);
+	member_op(e, 7, offsetof(struct twin_core, ecyc[WSE_ENGINE_L]), TWIN_QUICK_CYCLES);
+	miss(e, CC_AE);
+	guard_place(e, &w->o[OPND_DST], TWIN_TCW_FIELD(w->tcw, DST), reg_of[OPND_DST]);
+	guard_pages(e, w);
+	guard_place(e, &w->o[OPND_SRC1], TWIN_TCW_FIELD(w->tcw, SRC1), reg_of[OPND_SRC1]);
+	if (w->src2)
+		guard_place(e, &w->o[OPND_SRC2], TWIN_TCW_FIELD(w->tcw, SRC2), reg_of[OPND_SRC2]);
 }
 
-/* inc qword [rip + disp32] */
-static void count(struct emit *e)
+static void complete(struct emit *e, const struct twin_quick *w)
 {
-	bytes(e, 0x48, 0xff, 0x05);
-	e4(e, (uint32_t)((uint8_t *)e->t->generated - (e->p + 4)));
-}
-
-static void complete(struct emit *e, const struct twin_prepared_op *w)
-{
-	member_op(e, 0, offsetof(struct twin_core, ecyc[WSE_ENGINE_L]), w->cycles);
+	mov_pointer(e, EAX, (uint64_t)(uintptr_t)&e->m->ways.generated);
+	bytes(e, 0x48, 0xff, 0x00); /* inc qword [rax] */
+	member_op(e, 0, offsetof(struct twin_core, ecyc[WSE_ENGINE_L]), w->cycles + 2u);
 	if (w->ready)
 		member_op(e, 1, offsetof(struct twin_core, ready), w->ready);
 	if (w->wake != ~0u)
@@ -100,21 +103,24 @@ static void complete(struct emit *e, const struct twin_prepared_op *w)
 	}
 }
 
-/* where operands are: mov reg, [the lane's place] */
-static void places(struct emit *e, const struct operand o[3])
+/* the pointers to operands: lea reg, [rbx + from * 4 + disp32] or [r13 + from + disp32] */
+static void pointers(struct emit *e, const struct twin_quick *w)
 {
-	unsigned int i;
+	unsigned int i, from;
 
-	for (i = 0; i < 3; i++) {
-		if (!o[i].s)
-			continue;
-		bytes(e, 0x48, 0x8b, 0x80 | o[i].reg << 3 | EBX);
-		e4(e, (uint32_t)LANE(&o[i], at));
+	for (i = 0; i < 2u + w->src2; i++) {
+		const struct twin_place *p = &w->o[i];
+
+		from = reg_of[i];
+		bytes(e, 0x48 | (from >> 3) << 1 | !p->acc, 0x8d, 0x84 | argument[i] << 3,
+		      (p->acc ? 0x80 | EBX : 0x05) | (from & 7) << 3);
+		e4(e, p->acc ? (uint32_t)offsetof(struct twin_core, acc) + p->first * 4
+			     : p->first - WSE_SRAM_BASE);
 	}
 }
 
 /* on to the operation's function, with the rows that lie behind the jump */
-static void function(struct emit *e, const struct twin_prepared_op *w)
+static void function(struct emit *e, const struct twin_quick *w)
 {
 	uint8_t *rows = e->p + 10 + 10 + 2;
 
@@ -126,25 +132,15 @@ static void function(struct emit *e, const struct twin_prepared_op *w)
 	e->p = rows + sizeof(w->s);
 }
 
-/* ---- the whole ---- */
-
-uint32_t twin_emit_op(struct twin_mesh *m, struct twin_code *t, const struct twin_prepared_op *w,
-		      const struct twin_shape *d, const struct twin_shape *a,
-		      const struct twin_shape *b)
+uint32_t twin_emit_op(struct twin_mesh *m, struct twin_code *t, const struct twin_quick *w)
 {
 	struct emit e = {.m = m, .t = t, .p = t->buf + t->at, .start = t->at};
-	const struct operand o[3] = {
-		{d, TWIN_TCW_FIELD(w->tcw, DST), EDI},
-		{a, TWIN_TCW_FIELD(w->tcw, SRC1), ESI},
-		{b, TWIN_TCW_FIELD(w->tcw, SRC2), EDX},
-	};
 
-	if (!d->acc && d->hi - d->lo > 1 << TWIN_CODE_PAGE)
+	if (!w->o[OPND_DST].acc && w->hi - w->lo > PAGES_MOST << TWIN_CODE_PAGE)
 		return 0;
-	guard(&e, w, o);
-	count(&e);
+	guard(&e, w);
 	complete(&e, w);
-	places(&e, o);
+	pointers(&e, w);
 	function(&e, w);
 	t->at = (here(&e) + 15) & ~15u;
 	return e.start;
