@@ -26,12 +26,20 @@ static void member_op(struct emit *e, unsigned int ext, size_t off, uint32_t v)
 	e4(e, v);
 }
 
-/* is it the operand, and does it fit where it lies? */
-static void guard_place(struct emit *e, const struct twin_place *p, unsigned int n,
-			unsigned int reg)
+/* is operand k the one that it was, and does it fit where it lies? */
+static void guard_place(struct emit *e, const struct twin_quick *w, unsigned int k)
 {
-	size_t dsr = offsetof(struct twin_core, dsr) + n * sizeof(uint32_t[4]);
+	const uint32_t n[] = {TWIN_TCW_FIELD(w->tcw, DST), TWIN_TCW_FIELD(w->tcw, SRC1),
+			      TWIN_TCW_FIELD(w->tcw, SRC2)};
+	size_t dsr = offsetof(struct twin_core, dsr) + n[k] * sizeof(uint32_t[4]);
+	const struct twin_place *p = &w->o[k];
 	unsigned int i;
+
+	for (i = 0; i < k; i++)
+		if (n[i] == n[k] && w->o[i].align == p->align) { /* one and the same */
+			rr(e, 0x8b, reg_of[k], reg_of[i]);
+			return;
+		}
 
 	for (i = 0; i < 3; i++) {
 		member_op(e, 7, dsr + (i + 1) * 4, p->dsr[i]);
@@ -43,7 +51,7 @@ static void guard_place(struct emit *e, const struct twin_place *p, unsigned int
 	ri(e, 5, EAX, p->first);
 	ri(e, 7, EAX, p->reach);
 	miss(e, CC_A);
-	rr(e, 0x8b, reg, EAX);
+	rr(e, 0x8b, reg_of[k], EAX);
 }
 
 /* al = or (op 0x8a, 0x0a) what was made of the page of a byte of DST */
@@ -81,11 +89,11 @@ static void guard(struct emit *e, const struct twin_quick *w)
 	miss(e, CC_NE);
 	member_op(e, 7, offsetof(struct twin_core, ecyc[WSE_ENGINE_L]), TWIN_QUICK_CYCLES);
 	miss(e, CC_AE);
-	guard_place(e, &w->o[OPND_DST], TWIN_TCW_FIELD(w->tcw, DST), reg_of[OPND_DST]);
+	guard_place(e, w, OPND_DST);
 	guard_pages(e, w);
-	guard_place(e, &w->o[OPND_SRC1], TWIN_TCW_FIELD(w->tcw, SRC1), reg_of[OPND_SRC1]);
+	guard_place(e, w, OPND_SRC1);
 	if (w->src2)
-		guard_place(e, &w->o[OPND_SRC2], TWIN_TCW_FIELD(w->tcw, SRC2), reg_of[OPND_SRC2]);
+		guard_place(e, w, OPND_SRC2);
 }
 
 static void complete(struct emit *e, const struct twin_quick *w)
