@@ -90,23 +90,6 @@ struct twin_range twin_range_of(const void *x, int32_t stride, uint32_t tokens, 
 	return twin_range_between(ends);
 }
 
-struct twin_range twin_range_of_sums(const uint32_t *v, uint32_t n)
-{
-	int32_t last = 0, least = 0;
-	uint32_t low = 0, i;
-
-	for (i = 0; i < n; i++) {
-		int32_t e = (int32_t)(v[i] >> 16 & TWIN_EXP_BF16), left = e ? TWIN_EXP_BF16 - e : 0;
-
-		low |= v[i];
-		last = e > last ? e : last;
-		least = left > least ? left : least;
-	}
-	if (low & 0xffff)
-		return TWIN_RANGE_ANY;
-	return twin_range_between((struct twin_ends){(int16_t)last, (int16_t)least});
-}
-
 /* four rows at a time are interleaved as words, then widened */
 static void widen4(float *v, const uint16_t *const *row, uint32_t n)
 {

@@ -86,9 +86,8 @@ static inline struct twin_range twin_range_between(struct twin_ends e)
 /* of bf16 in rows rows, tokens in each, stride bytes apart */
 struct twin_range twin_range_of(const void *x, int32_t stride, uint32_t tokens, uint32_t rows);
 
-/* twin_kernels.values and .range_of_sums with AVX2 */
+/* twin_kernels.values with AVX2 */
 struct twin_range twin_values(float *v, const uint16_t *const *row, uint32_t nk, unsigned int nb);
-struct twin_range twin_range_of_sums(const uint32_t *v, uint32_t n);
 
 /* which: 0 the best that this processor has, 1 AVX2, 2 AVX-512; NULL: it has not */
 const struct twin_kernels *twin_kernels_get(unsigned int which);

@@ -10,11 +10,9 @@
 
 #pragma GCC target("avx2,fma")
 
-#define NAME(x) x##_avx2
-#define CELLS	8
-#define TWO	1
-#define PAIR	1
-#include "twin/fast/kernels/kernels_w8.h"
+#define NAME(x)	  x##_avx2
+#define W	  8
+#define REGISTERS 16
 #include "twin/fast/kernels/kernels_impl.h"
 
 /* eight lane partials of one wavelet */
@@ -74,6 +72,6 @@ const struct twin_kernels twin_kernels_avx2 = {
 	.axpy_two = axpy_two_avx2,
 	.dot_cols = dot_cols_avx2,
 	.values = twin_values,
-	.range_of_sums = twin_range_of_sums,
+	.range_of_sums = range_of_sums_avx2,
 	.to_rows = to_rows_avx2,
 };

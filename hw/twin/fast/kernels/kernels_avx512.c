@@ -7,98 +7,47 @@
 
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,fma,prefer-vector-width=512")
 
-#define CELLS	8
-#define TWO	2
-#define PAIR	0
-#define NAME(x) x##_8
-#include "twin/fast/kernels/kernels_w8.h"
+#define REGISTERS 32
+#define W	  8
+#define NAME(x)	  x##_8
 #include "twin/fast/kernels/kernels_impl.h"
 #undef W
 #undef NAME
-#undef WIDEN
-#undef ORDER4
-#undef SPLAT
-#undef FUSED
-#undef CANON
-#define SPLAT(x)       ((V)_mm512_set1_ps(x))
-#define FUSED(a, b, c) ((V)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
-#define CANON(s)                                                                           \
-	((V)_mm512_mask_mov_ps((__m512)(s),                                                \
-			       _mm512_cmp_ps_mask((__m512)(s), (__m512)(s), _CMP_UNORD_Q), \
-			       _mm512_castsi512_ps(_mm512_set1_epi32((int)TWIN_NAN))))
 #define W	16
 #define NAME(x) x##_16
-#define WIDEN(p)                                                                               \
-	((V)_mm512_slli_epi32(                                                                 \
-		_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)(p))), \
-		16))
-#define ORDER4(to, a, b, c, d) order16(to, a, b, c, d)
-
-static inline void order16(uint32_t *to, const float *a, const float *b, const float *c,
-			   const float *d)
-{
-	__m512 r0 = _mm512_loadu_ps(a), r1 = _mm512_loadu_ps(b);
-	__m512 r2 = _mm512_loadu_ps(c), r3 = _mm512_loadu_ps(d);
-	__m512d ab = _mm512_castps_pd(_mm512_unpacklo_ps(r0, r1));
-	__m512d ab2 = _mm512_castps_pd(_mm512_unpackhi_ps(r0, r1));
-	__m512d cd = _mm512_castps_pd(_mm512_unpacklo_ps(r2, r3));
-	__m512d cd2 = _mm512_castps_pd(_mm512_unpackhi_ps(r2, r3));
-	/* quarter i of q[j]: the four values of k = 4 i + j */
-	__m512 q0 = _mm512_castpd_ps(_mm512_unpacklo_pd(ab, cd));
-	__m512 q1 = _mm512_castpd_ps(_mm512_unpackhi_pd(ab, cd));
-	__m512 q2 = _mm512_castpd_ps(_mm512_unpacklo_pd(ab2, cd2));
-	__m512 q3 = _mm512_castpd_ps(_mm512_unpackhi_pd(ab2, cd2));
-	__m512 lo01 = _mm512_shuffle_f32x4(q0, q1, 0x44), hi01 = _mm512_shuffle_f32x4(q0, q1, 0xee);
-	__m512 lo23 = _mm512_shuffle_f32x4(q2, q3, 0x44), hi23 = _mm512_shuffle_f32x4(q2, q3, 0xee);
-
-	_mm512_storeu_ps(to, _mm512_shuffle_f32x4(lo01, lo23, 0x88));
-	_mm512_storeu_ps(to + 16, _mm512_shuffle_f32x4(lo01, lo23, 0xdd));
-	_mm512_storeu_ps(to + 32, _mm512_shuffle_f32x4(hi01, hi23, 0x88));
-	_mm512_storeu_ps(to + 48, _mm512_shuffle_f32x4(hi01, hi23, 0xdd));
-}
-
 #include "twin/fast/kernels/kernels_impl.h"
 
-static void add(uint32_t *v, const uint32_t *a, const uint32_t *b, uint32_t n)
-{
-	(n % 16 ? add_8 : add_16)(v, a, b, n);
-}
+/* sixteen at a time, or eight where there is an odd number of them */
+#define EITHER(name, eight, parameters, ...)                   \
+	static void name parameters                            \
+	{                                                      \
+		((eight) ? name##_8 : name##_16)(__VA_ARGS__); \
+	}
 
-static void axpy(uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t tokens,
-		 const uint32_t *w, uint32_t n)
-{
-	(tokens % 16 ? axpy_8 : axpy_16)(acc, x, stride, tokens, w, n);
-}
-
-static void axpy_dense(uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t tokens,
-		       unsigned int nb, const float *v, uint32_t nk, bool fused)
-{
-	(tokens % 16 ? axpy_dense_8 : axpy_dense_16)(acc, x, stride, tokens, nb, v, nk, fused);
-}
-
-static void axpy_rows(uint32_t *acc, const float *r, uint32_t tokens, unsigned int nb,
-		      const float *v, uint32_t nk, bool fused)
-{
-	(tokens % 16 ? axpy_rows_8 : axpy_rows_16)(acc, r, tokens, nb, v, nk, fused);
-}
-
-static void axpy_two(uint32_t *const acc[2], const float *const r[2], uint32_t tokens,
-		     unsigned int nb, const float *v, uint32_t nk, bool fused)
-{
-	(tokens % 16 ? axpy_two_8 : axpy_two_16)(acc, r, tokens, nb, v, nk, fused);
-}
-
-static void dot_cols(const uint32_t *acc, const float *c, uint32_t k, uint32_t tokens,
-		     unsigned int nb, uint32_t nk, uint32_t *out, bool fused)
-{
-	/* what fits half a vector */
-	(nk <= 8 ? dot_cols_8 : dot_cols_16)(acc, c, k, tokens, nb, nk, out, fused);
-}
-
-static void to_rows(float *r, const uint8_t *x, int32_t stride, uint32_t tokens, uint32_t rows)
-{
-	(tokens % 16 ? to_rows_8 : to_rows_16)(r, x, stride, tokens, rows);
-}
+EITHER(add, n % 16, (uint32_t * v, const uint32_t *a, const uint32_t *b, uint32_t n), v, a, b, n)
+EITHER(axpy, tokens % 16,
+       (uint32_t * acc, const uint8_t *x, int32_t stride, uint32_t tokens, const uint32_t *w,
+	uint32_t n),
+       acc, x, stride, tokens, w, n)
+EITHER(axpy_dense, tokens % 16,
+       (uint32_t * acc, const uint8_t *x, int32_t stride, uint32_t tokens, unsigned int nb,
+	const float *v, uint32_t nk, bool fused),
+       acc, x, stride, tokens, nb, v, nk, fused)
+EITHER(axpy_rows, tokens % 16,
+       (uint32_t * acc, const float *r, uint32_t tokens, unsigned int nb, const float *v,
+	uint32_t nk, bool fused),
+       acc, r, tokens, nb, v, nk, fused)
+EITHER(axpy_two, tokens % 16,
+       (uint32_t *const acc[2], const float *const r[2], uint32_t tokens, unsigned int nb,
+	const float *v, uint32_t nk, bool fused),
+       acc, r, tokens, nb, v, nk, fused)
+EITHER(dot_cols, nk <= 8, /* what fits half a vector */
+       (const uint32_t *acc, const float *c, uint32_t k, uint32_t tokens, unsigned int nb,
+	uint32_t nk, uint32_t *out, bool fused),
+       acc, c, k, tokens, nb, nk, out, fused)
+EITHER(to_rows, tokens % 16,
+       (float *r, const uint8_t *x, int32_t stride, uint32_t tokens, uint32_t rows), r, x, stride,
+       tokens, rows)
 
 /* ---- values and ranges: 32 exponents at once, in halves of words ---- */
 
@@ -173,25 +122,6 @@ static struct twin_range values(float *v, const uint16_t *const *row, uint32_t n
 	return twin_range_join(r, twin_values(v, rest, nk - k, 4));
 }
 
-static struct twin_range range_of_sums(const uint32_t *v, uint32_t n)
-{
-	struct ends32 ends = {_mm512_setzero_si512(), _mm512_setzero_si512()};
-	__m512i low = _mm512_setzero_si512();
-	uint32_t i;
-
-	for (i = 0; i < n; i += 16) {
-		__mmask16 in = (__mmask16)(n - i < 16 ? (1u << (n - i)) - 1 : 0xffff);
-		__m512i x = _mm512_maskz_loadu_epi32(in, v + i);
-
-		low = _mm512_or_si512(low, x);
-		/* the lower halves are 0, or else all of this is for nothing */
-		add32(&ends, x);
-	}
-	if (_mm512_test_epi32_mask(low, _mm512_set1_epi32(0xffff)))
-		return TWIN_RANGE_ANY;
-	return range32(&ends);
-}
-
 const struct twin_kernels twin_kernels_avx512 = {
 	.add = add,
 	.axpy = axpy,
@@ -200,6 +130,6 @@ const struct twin_kernels twin_kernels_avx512 = {
 	.axpy_two = axpy_two,
 	.dot_cols = dot_cols,
 	.values = values,
-	.range_of_sums = range_of_sums,
+	.range_of_sums = range_of_sums_16,
 	.to_rows = to_rows,
 };

@@ -1,33 +1,54 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stream AXPY and stream DOT, included once for each vector width W (floats; 8 or 16) with
- * NAME(x) a name of its own, and
- *
- *   CELLS	vectors of sums that AXPY holds in registers
- *   TWO	those of a feature that AXPY of two cores holds of each: 1 or 2
- *   PAIR	1: DOT works on two features and two vectors of rows at a time, two lanes after the
- *		other (sixteen registers); 0: on two features and one vector, eight lanes at once
- *	WIDEN(p)	W bf16 at p as binary32
- *	ORDER4(to, a, b, c, d)	vectors at a ... d to memory: a[0] b[0] c[0] d[0] a[1] ...
- *	SPLAT(x)	x in every element
- *	CANON(s)	s, its NaNs canonical
- *	FUSED(a, b, c)	a * b + c, rounded once; asked for only where the products need no
- *		rounding (kernels.h)
+ * Stream AXPY and stream DOT, included once for each vector width W (floats; 8 or 16) and number of
+ * vector REGISTERS (16 or 32), with NAME(x) a name of its own.
  *
  * Every sum is formed in stream order, each product rounded, each addition rounded, so all variants
  * give the same bits; wider vectors only work on more sums at once. MXCSR as in fp.h. Once a sum is
- * NaN it stays one, so it is made canonical at the end.
+ * NaN it stays one, so it is made canonical at the end. Products are fused with their additions
+ * only where they need no rounding (kernels.h).
  */
 typedef float NAME(vec) __attribute__((vector_size(4 * W), aligned(4), may_alias));
+typedef uint32_t NAME(bits) __attribute__((vector_size(4 * W)));
+typedef uint16_t NAME(bf16) __attribute__((vector_size(2 * W), aligned(2), may_alias));
 
 #define V	 NAME(vec)
 #define LOAD(p)	 (*(const V *)(const void *)(p))
 #define STORE(p) (*(V *)(void *)(p))
+/* W bf16 as binary32 */
+#define WIDEN(p) \
+	((V)(__builtin_convertvector(*(const NAME(bf16) *)(const void *)(p), NAME(bits)) << 16))
 #define INLINE static inline __attribute__((always_inline))
+
+/* vectors of sums that AXPY holds in registers; those of a feature that AXPY of two cores has */
+#define CELLS 8
+#define TWO   (REGISTERS / 16)
+
+/* s with NaNs as the canonical one */
+INLINE V NAME(canon)(V s)
+{
+	const NAME(bits) nan = TWIN_NAN - (NAME(bits)){0};
+#if W == 16
+	return (V)_mm512_mask_mov_ps((__m512)s, _mm512_cmp_ps_mask((__m512)s, (__m512)s, _CMP_UNORD_Q),
+				     (__m512)nan);
+#else
+	return (V)_mm256_blendv_ps((__m256)s, (__m256)nan,
+				   _mm256_cmp_ps((__m256)s, (__m256)s, _CMP_UNORD_Q));
+#endif
+}
+
+/* x in every element; a * b + c, rounded once */
+#if W == 16
+#define SPLAT(x)       ((V)_mm512_set1_ps(x))
+#define FUSED(a, b, c) ((V)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
+#else
+#define SPLAT(x)       ((V)_mm256_set1_ps(x))
+#define FUSED(a, b, c) ((V)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
+#endif
 
 /* ---- AXPY ---- */
 
-#define MAC(a, b, c) (fused ? (V)FUSED(a, b, c) : (V)((c) + (a) * (b)))
+#define MAC(x, b, c) (fused ? FUSED(SPLAT(x), b, c) : (V)((c) + SPLAT(x) * (b)))
 
 /*
  * Values v[nk][nb] into nb x u vectors of sums of each of some cores. x: bf16 rows of one core,
@@ -57,7 +78,7 @@ INLINE void NAME(cells)(float *const *acc, const uint8_t *x, int32_t stride,
 				for (i = 0; i < u; i++) {
 					V *to = &s[(c * nb + f) * u + i];
 
-					*to = MAC(SPLAT(v[f]), xv[i], *to);
+					*to = MAC(v[f], xv[i], *to);
 				}
 		}
 		x += stride;
@@ -66,20 +87,21 @@ INLINE void NAME(cells)(float *const *acc, const uint8_t *x, int32_t stride,
 		for (f = 0; f < nb; f++)
 			for (i = 0; i < u; i++)
 				STORE(acc[c] + f * tokens + at + i * W) =
-					CANON(s[(c * nb + f) * u + i]);
+					NAME(canon)(s[(c * nb + f) * u + i]);
 }
 
 /* one core's, all tokens in pieces */
-INLINE void NAME(pieces)(float *acc, const uint8_t *x, int32_t stride, const float *rows,
-			 uint32_t tokens, const float *v, uint32_t nk, const unsigned int nb,
-			 const bool wide, const bool fused)
+INLINE void NAME(pieces)(uint32_t *acc, const uint8_t *x, int32_t stride, const float *rows,
+			 uint32_t tokens, const float *v, uint32_t nk, const bool wide,
+			 const unsigned int nb, const bool fused)
 {
 	const unsigned int u = CELLS / nb;
+	float *a = (float *)(void *)acc;
 	uint32_t t = 0;
 
 #define PIECE(n)                                                                                 \
 	for (; t + (n) * W <= tokens; t += (n) * W)                                              \
-	NAME(cells)(&acc, x, stride, wide ? &rows : NULL, tokens, t, v, nk, 1, nb, n, fused)
+	NAME(cells)(&a, x, stride, wide ? &rows : NULL, tokens, t, v, nk, 1, nb, n, fused)
 	PIECE(u);
 	if (u >= 8)
 		PIECE(4);
@@ -90,63 +112,52 @@ INLINE void NAME(pieces)(float *acc, const uint8_t *x, int32_t stride, const flo
 #undef PIECE
 }
 
-INLINE void NAME(by_nb)(uint32_t *acc, const uint8_t *x, int32_t stride, const float *rows,
-			uint32_t tokens, unsigned int nb, const float *v, uint32_t nk,
-			const bool wide, const bool fused)
-{
-	float *a = (float *)(void *)acc;
-
-	if (nb == 4)
-		NAME(pieces)(a, x, stride, rows, tokens, v, nk, 4, wide, fused);
-	else if (nb == 2)
-		NAME(pieces)(a, x, stride, rows, tokens, v, nk, 2, wide, fused);
-	else
-		NAME(pieces)(a, x, stride, rows, tokens, v, nk, 1, wide, fused);
-}
+/* f with nb and fused as constants */
+#define BY_NB(f, nb, fused, ...)                 \
+	do {                                     \
+		if ((nb) == 4)                   \
+			f(__VA_ARGS__, 4, fused); \
+		else if ((nb) == 2)              \
+			f(__VA_ARGS__, 2, fused); \
+		else                             \
+			f(__VA_ARGS__, 1, fused); \
+	} while (0)
+#define EACH(f, nb, fused, ...)                            \
+	do {                                               \
+		if (fused)                                 \
+			BY_NB(f, nb, true, __VA_ARGS__);   \
+		else                                       \
+			BY_NB(f, nb, false, __VA_ARGS__);  \
+	} while (0)
 
 static void NAME(axpy_dense)(uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t tokens,
 			     unsigned int nb, const float *v, uint32_t nk, bool fused)
 {
-	if (fused)
-		NAME(by_nb)(acc, x, stride, NULL, tokens, nb, v, nk, false, true);
-	else
-		NAME(by_nb)(acc, x, stride, NULL, tokens, nb, v, nk, false, false);
+	EACH(NAME(pieces), nb, fused, acc, x, stride, NULL, tokens, v, nk, false);
 }
 
 static void NAME(axpy_rows)(uint32_t *acc, const float *r, uint32_t tokens, unsigned int nb,
 			    const float *v, uint32_t nk, bool fused)
 {
-	if (fused)
-		NAME(by_nb)(acc, NULL, 0, r, tokens, nb, v, nk, true, true);
-	else
-		NAME(by_nb)(acc, NULL, 0, r, tokens, nb, v, nk, true, false);
+	EACH(NAME(pieces), nb, fused, acc, NULL, 0, r, tokens, v, nk, true);
 }
 
-INLINE void NAME(two)(float *const *acc, const float *const *r, unsigned int nb, const float *v,
-		      uint32_t nk, const unsigned int u, const bool fused)
+INLINE void NAME(two)(uint32_t *const *acc, const float *const *r, const float *v, uint32_t nk,
+		      const unsigned int u, const unsigned int nb, const bool fused)
 {
-	if (nb == 4)
-		NAME(cells)(acc, NULL, 0, r, u * W, 0, v, nk, 2, 4, u, fused);
-	else if (nb == 2)
-		NAME(cells)(acc, NULL, 0, r, u * W, 0, v, nk, 2, 2, u, fused);
-	else
-		NAME(cells)(acc, NULL, 0, r, u * W, 0, v, nk, 2, 1, u, fused);
+	float *a[2] = {(float *)(void *)acc[0], (float *)(void *)acc[1]};
+
+	NAME(cells)(a, NULL, 0, r, u * W, 0, v, nk, 2, nb, u, fused);
 }
 
 /* where one core's sums are few, each addition waits for the last one: another core's go between */
 static void NAME(axpy_two)(uint32_t *const acc[2], const float *const r[2], uint32_t tokens,
 			   unsigned int nb, const float *v, uint32_t nk, bool fused)
 {
-	float *a[2] = {(float *)(void *)acc[0], (float *)(void *)acc[1]};
-
-	if (tokens == W && fused) {
-		NAME(two)(a, r, nb, v, nk, 1, true);
-	} else if (tokens == W) {
-		NAME(two)(a, r, nb, v, nk, 1, false);
-#if TWO == 2
-	} else if (tokens == 2 * W && fused) {
-		NAME(two)(a, r, nb, v, nk, 2, true);
-#endif
+	if (tokens == W) {
+		EACH(NAME(two), nb, fused, acc, r, v, nk, 1);
+	} else if (TWO == 2 && tokens == 2 * W && fused) {
+		EACH(NAME(two), nb, true, acc, r, v, nk, TWO);
 	} else {
 		NAME(axpy_rows)(acc[0], r[0], tokens, nb, v, nk, fused);
 		NAME(axpy_rows)(acc[1], r[1], tokens, nb, v, nk, fused);
@@ -167,7 +178,7 @@ static void NAME(axpy)(uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t
 		for (t = 0; t < tokens; t += W) {
 			V s = LOAD(a + t) + v * WIDEN(xk + t * 2);
 
-			STORE(a + t) = CANON(s);
+			STORE(a + t) = NAME(canon)(s);
 		}
 	}
 }
@@ -180,7 +191,7 @@ static void NAME(add)(uint32_t *v, const uint32_t *a, const uint32_t *b, uint32_
 	for (i = 0; i + W <= n; i += W) {
 		V s = LOAD(a + i) + LOAD(b + i);
 
-		STORE(v + i) = CANON(s);
+		STORE(v + i) = NAME(canon)(s);
 	}
 	for (; i < n; i++)
 		v[i] = twin_fadd(a[i], b[i]);
@@ -201,7 +212,7 @@ static void NAME(to_rows)(float *r, const uint8_t *x, int32_t stride, uint32_t t
 
 #define TREE(p) (((p[0] + p[1]) + (p[2] + p[3])) + ((p[4] + p[5]) + (p[6] + p[7])))
 
-#if PAIR
+#if REGISTERS == 16
 /* q[feature][vector] = p[l] + p[l + 1] of up to two features and of two vectors of rows */
 INLINE void NAME(two_lanes)(const float *a, const float *c, uint32_t tokens,
 			    const unsigned int nf, unsigned int l, V q[2][2], const bool fused)
@@ -218,8 +229,8 @@ INLINE void NAME(two_lanes)(const float *a, const float *c, uint32_t tokens,
 			for (f = 0; f < nf; f++) {
 				float y = a[f * tokens + t + j];
 
-				p[j][f][0] = MAC(SPLAT(y), x0, p[j][f][0]);
-				p[j][f][1] = MAC(SPLAT(y), x1, p[j][f][1]);
+				p[j][f][0] = MAC(y, x0, p[j][f][0]);
+				p[j][f][1] = MAC(y, x1, p[j][f][1]);
 			}
 		}
 	for (f = 0; f < nf; f++)
@@ -245,7 +256,7 @@ INLINE void NAME(rows_sum)(const float *a, const float *c, uint32_t tokens,
 		for (i = 0; i < 2; i++) {
 			V v = left[f][i] + (q[f][i] + r[f][i]);
 
-			STORE(&s[f][i * W]) = CANON(v);
+			STORE(&s[f][i * W]) = NAME(canon)(v);
 		}
 }
 #define STEP (2 * W)
@@ -262,16 +273,39 @@ INLINE void NAME(rows_sum)(const float *a, const float *c, uint32_t tokens,
 			V x = LOAD(c + (t + l) * TWIN_PANEL);
 
 			for (f = 0; f < nf; f++)
-				p[f][l] = MAC(SPLAT(a[f * tokens + t + l]), x, p[f][l]);
+				p[f][l] = MAC(a[f * tokens + t + l], x, p[f][l]);
 		}
 	for (f = 0; f < nf; f++) {
 		V q = TREE(p[f]);
 
-		STORE(s[f]) = CANON(q);
+		STORE(s[f]) = NAME(canon)(q);
 	}
 }
 #define STEP W
 #endif
+
+/* W values of each of four features to the order of the stream: a[0] b[0] c[0] d[0] a[1] ... */
+INLINE void NAME(order4)(uint32_t *to, const float *a, const float *b, const float *c,
+			 const float *d)
+{
+#if W == 16
+	const NAME(bits) i = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+#else
+	const NAME(bits) i = {0, 1, 2, 3, 4, 5, 6, 7};
+#endif
+	/* of two vectors one value of each in turn, two of each */
+	const NAME(bits) one = (i >> 1) + (i & 1) * W;
+	const NAME(bits) two = (i >> 2) * 2 + (i & 1) + (i >> 1 & 1) * W;
+	V ab = __builtin_shuffle(LOAD(a), LOAD(b), one);
+	V cd = __builtin_shuffle(LOAD(c), LOAD(d), one);
+
+	STORE(to) = __builtin_shuffle(ab, cd, two);
+	STORE(to + W) = __builtin_shuffle(ab, cd, two + W / 2);
+	ab = __builtin_shuffle(LOAD(a), LOAD(b), one + W / 2);
+	cd = __builtin_shuffle(LOAD(c), LOAD(d), one + W / 2);
+	STORE(to + 2 * W) = __builtin_shuffle(ab, cd, two);
+	STORE(to + 3 * W) = __builtin_shuffle(ab, cd, two + W / 2);
+}
 
 /* s[feature][row] to the order of the stream */
 INLINE void NAME(in_order)(uint32_t *out, float (*s)[STEP], const unsigned int nb,
@@ -282,7 +316,7 @@ INLINE void NAME(in_order)(uint32_t *out, float (*s)[STEP], const unsigned int n
 
 	if (nb == 4 && n == STEP) {
 		for (; k < STEP; k += W)
-			ORDER4(out + 4 * k, &s[0][k], &s[1][k], &s[2][k], &s[3][k]);
+			NAME(order4)(out + 4 * k, &s[0][k], &s[1][k], &s[2][k], &s[3][k]);
 		return;
 	}
 	for (; k < n; k++)
@@ -290,8 +324,8 @@ INLINE void NAME(in_order)(uint32_t *out, float (*s)[STEP], const unsigned int n
 			out[k * nb + f] = twin_u(s[f][first + k]);
 }
 
-INLINE void NAME(dot_nb)(const float *a, const float *c, uint32_t k, uint32_t tokens,
-			 const unsigned int nb, uint32_t nk, uint32_t *out, const bool fused)
+INLINE void NAME(dot_nb)(const float *a, const float *c, uint32_t k, uint32_t tokens, uint32_t nk,
+			 uint32_t *out, const unsigned int nb, const bool fused)
 {
 	uint32_t end = k + nk, n, skip;
 
@@ -309,33 +343,44 @@ INLINE void NAME(dot_nb)(const float *a, const float *c, uint32_t k, uint32_t to
 	}
 }
 
-INLINE void NAME(dot_by_nb)(const float *a, const float *c, uint32_t k, uint32_t tokens,
-			    unsigned int nb, uint32_t nk, uint32_t *out, const bool fused)
-{
-	if (nb == 4)
-		NAME(dot_nb)(a, c, k, tokens, 4, nk, out, fused);
-	else if (nb == 2)
-		NAME(dot_nb)(a, c, k, tokens, 2, nk, out, fused);
-	else
-		NAME(dot_nb)(a, c, k, tokens, 1, nk, out, fused);
-}
-
 static void NAME(dot_cols)(const uint32_t *acc, const float *c, uint32_t k, uint32_t tokens,
 			   unsigned int nb, uint32_t nk, uint32_t *out, bool fused)
 {
 	const float *a = (const float *)(const void *)acc;
 
-	if (fused)
-		NAME(dot_by_nb)(a, c, k, tokens, nb, nk, out, true);
-	else
-		NAME(dot_by_nb)(a, c, k, tokens, nb, nk, out, false);
+	EACH(NAME(dot_nb), nb, fused, a, c, k, tokens, nk, out);
+}
+
+/* ---- ranges ---- */
+
+static inline struct twin_range NAME(range_of_sums)(const uint32_t *v, uint32_t n)
+{
+	int32_t last = 0, least = 0;
+	uint32_t low = 0, i;
+
+	for (i = 0; i < n; i++) {
+		int32_t e = (int32_t)(v[i] >> 16 & TWIN_EXP_BF16), left = e ? TWIN_EXP_BF16 - e : 0;
+
+		low |= v[i];
+		last = e > last ? e : last;
+		least = left > least ? left : least;
+	}
+	if (low & 0xffff)
+		return TWIN_RANGE_ANY;
+	return twin_range_between((struct twin_ends){(int16_t)last, (int16_t)least});
 }
 
 #undef V
 #undef LOAD
 #undef STORE
-#undef CANON
+#undef WIDEN
+#undef SPLAT
+#undef FUSED
 #undef INLINE
+#undef CELLS
+#undef TWO
+#undef BY_NB
+#undef EACH
 #undef MAC
 #undef TREE
 #undef STEP
