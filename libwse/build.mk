@@ -81,6 +81,12 @@ $(B)/wse-mpi.so: $(MPI_SOURCES) libwse/plugins/ended_pmix.h libwse/swarmx/link.h
 	$(call short,LINK,$@)$(CC) $(CPPFLAGS) $(CFLAGS) $(HIDDEN) $(MPI_CFLAGS) -fPIC -shared \
 		-o $@ $(MPI_SOURCES) $(shell $(MPICC) --showme:link) $(PMIX_LIBS)
 MPI_PLUGIN := $(B)/wse-mpi.so
+# the same link, on which a rank stops where a test says
+LINK_STOPS := $(B)/libwse/tests/train/link_stops.so
+$(LINK_STOPS): libwse/tests/train/link_stops.c $(wildcard libwse/swarmx/*.h) | $(MPI_PLUGIN)
+	@mkdir -p $(@D)
+	$(call short,LINK,$@)$(CC) $(CPPFLAGS) $(CFLAGS) $(HIDDEN) -fPIC -shared -o $@ $< -ldl
+ALL += $(LINK_STOPS)
 endif
 
 # ---- HDF5, where it is: a plug-in that is opened for such data ----
@@ -270,26 +276,28 @@ $(B)/libwse/tests/device/test-linear-so: $(B)/libwse/tests/device/test-linear.o 
 ALL += $(B)/libwse/tests/device/test-linear-so
 
 # the threads of ranks once more, for the race checker: all sources at once, they are few
-TSAN_HOSTS := libwse/tests/train/test-hosts.c \
-	$(addprefix libwse/,$(addprefix swarmx/,reduce.c bank.c hosts.c exchange.c row_sum.c \
-	link_pair.c lifeline.c) \
+TSAN_HOSTS := $(addprefix libwse/,$(addprefix swarmx/,reduce.c bank.c hosts.c hosts_serve.c \
+	exchange.c row_sum.c link_pair.c lifeline.c) \
 	memx/grad_file.c memx/records.c memx/disk.c \
 	base/error.c base/pages.c num/num.c graph/rows.c \
 	graph/graph.c graph/place.c)
-$(B)/tsan/test-hosts: $(TSAN_HOSTS) $(wildcard libwse/swarmx/*.h) libwse/tests/train/ranks.h
+TSAN_TESTS := $(addprefix $(B)/tsan/,test-hosts test-goodbye)
+$(TSAN_TESTS): $(B)/tsan/%: libwse/tests/train/%.c $(TSAN_HOSTS) $(wildcard libwse/swarmx/*.h) \
+		libwse/tests/train/ranks.h
 	@mkdir -p $(@D)
 	$(call short,CC,$@)$(CC) $(CPPFLAGS) $(CFLAGS) -fsanitize=thread -pthread -o $@ \
-		$(TSAN_HOSTS) -luring -lm
-ALL += $(B)/tsan/test-hosts
-BESIDE += --waits $(B)/tsan/test-hosts --waits libwse/tests/train/test-mpi --waits \
-	libwse/tests/train/test-slurm
+		$< $(TSAN_HOSTS) -luring -lm
+ALL += $(TSAN_TESTS)
+BESIDE += $(addprefix --waits ,$(TSAN_TESTS)) --waits libwse/tests/train/test-mpi --waits \
+	libwse/tests/train/test-goodbye-mpi --waits libwse/tests/train/test-slurm
 BESIDE += --waits libwse/tests/device/test-tools
 LONG += --beside libwse/examples/labs/test-labs
 
 .PHONY: test-kills
-test-kills: $(B)/wse-train $(MPI_PLUGIN) ## ranks killed at 20 random moments; minutes, no part of \
-	`make test`
+test-kills: $(B)/wse-train $(MPI_PLUGIN) $(LINK_STOPS) ## ranks killed at 20 random moments, and at \
+	each message of their goodbye; minutes, no part of `make test`
 	libwse/tests/train/test-kills
+	libwse/tests/train/test-goodbye-mpi --all
 .PHONY: test-rank-table
 test-rank-table: $(B)/wse-train $(MPI_PLUGIN) $(B)/libwse/tests/train/test-ranks ## ranks x devices \
 	x micro-batches, all of it: one hash; minutes, no part of `make test`

@@ -43,8 +43,10 @@ static void end_mpi(void)
 	int over = 1;
 
 	MPI_Finalized(&over);
-	if (met && !over && !failed)
-		MPI_Finalize();
+	if (!met || over || failed)
+		return;
+	fflush(NULL); /* it waits for all processes, and stdio is flushed after it */
+	MPI_Finalize();
 }
 
 /* returns when all ranks have come here */

@@ -7,6 +7,9 @@
  * that listens ends the run, with a sentence that names the silent one. Where ranks are processes,
  * a TCP connection says when one has ended (lifeline.h): half a second of silence will do then. The
  * first failure of a rank is everyone's: all calls return it from then on, on every rank.
+ *
+ * A rank that has said goodbye watches the one before it until all have: a rank that goes without
+ * a goodbye is named by one, which tells the others.
  */
 #ifndef WSE_SWARMX_HOSTS_H
 #define WSE_SWARMX_HOSTS_H
@@ -24,8 +27,12 @@ struct wse_hosts;
  * it waits for a rank that has ended.
  */
 int wse_hosts_open(struct wse_link *link, struct wse_hosts **hosts);
-/* waits until all ranks have come here, unless the run failed. NULL is no error */
-void wse_hosts_close(struct wse_hosts *h);
+/*
+ * Waits until all ranks have come here, unless the run failed. 0, or a failure of which no call
+ * has told this rank yet: all of its messages had come, and a rank went before all had said
+ * goodbye. NULL is no error
+ */
+int wse_hosts_close(struct wse_hosts *h);
 
 uint32_t wse_hosts_rank(const struct wse_hosts *h);
 uint32_t wse_hosts_ranks(const struct wse_hosts *h);

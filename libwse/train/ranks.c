@@ -372,11 +372,16 @@ int wse_ranks_join(struct wse_session *s, struct wse_hosts *hosts, int err)
 void wse_ranks_close(struct wse_session *s)
 {
 	struct wse_ranks *r = s->ranks;
+	struct wse_failure before;
 
 	if (!r)
 		return;
 	wse_exchange_close(r->x);
-	wse_hosts_close(r->hosts);
+	wse_failure_keep(&before, 0);
+	if (wse_hosts_close(r->hosts))
+		wse_logf(&r->log, WSE_LOG_WARN, "%s; rank %u had all of the run by then",
+			 wse_error(), r->rank);
+	wse_failure_undo(&before);
 	free(r->alive);
 	free(r->cut);
 	free(r);
