@@ -29,8 +29,9 @@ INLINE V NAME(canon)(V s)
 {
 	const NAME(bits) nan = TWIN_NAN - (NAME(bits)){0};
 #if W == 16
-	return (V)_mm512_mask_mov_ps((__m512)s, _mm512_cmp_ps_mask((__m512)s, (__m512)s, _CMP_UNORD_Q),
-				     (__m512)nan);
+	const __mmask16 is_nan = _mm512_cmp_ps_mask((__m512)s, (__m512)s, _CMP_UNORD_Q);
+
+	return (V)_mm512_mask_mov_ps((__m512)s, is_nan, (__m512)nan);
 #else
 	return (V)_mm256_blendv_ps((__m256)s, (__m256)nan,
 				   _mm256_cmp_ps((__m256)s, (__m256)s, _CMP_UNORD_Q));
