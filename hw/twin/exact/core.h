@@ -114,9 +114,6 @@ struct twin_engine {
 #define TWIN_CHECKED_FROM	  offsetof(struct twin_engine, end_left)
 #define TWIN_CHECKED_BYTES (offsetof(struct twin_engine, q) - TWIN_CHECKED_FROM)
 
-#define TWIN_RULE_LANE	1u /* rows of groups */
-#define TWIN_RULE_SINGLE 2u /* one element */
-
 /* ---- cores ---- */
 
 struct twin_dec {		  /* a predecoded instruction; op 0: not decoded yet */

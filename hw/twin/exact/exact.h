@@ -10,9 +10,6 @@ void twin_exec(struct twin_mesh *m, struct twin_core *c, uint32_t limit);
 void twin_decode(struct twin_dec *d, uint32_t insn);
 void twin_code_changed(struct twin_core *c, uint32_t off, uint32_t len);
 
-/* exec.c: TASK; false: illegal */
-bool twin_task_op(struct twin_mesh *m, struct twin_core *c, uint32_t op, uint32_t a, uint32_t b);
-
 /* csr.c: csr instructions; false: illegal */
 bool twin_csr(struct twin_mesh *m, struct twin_core *c, uint32_t insn, uint32_t ran, uint32_t src,
 	      bool *counted);
@@ -81,8 +78,11 @@ static inline void twin_engine_complete(struct twin_mesh *m, struct twin_core *c
 /* an engine's fault: the record has no address */
 void twin_tensor_fault(struct twin_mesh *m, struct twin_core *c, uint32_t cause, uint32_t color,
 		       uint32_t value);
-/* operand.c: TWIN_RULE_* that a DSR's words keep, its range inside its store; *o: the operand */
-unsigned int twin_operand_rule(const uint32_t dsr[4], struct twin_opnd *o);
+/*
+ * operand.c: are a DSR's words rows of groups (single: one element) inside their store? *o: the
+ * operand
+ */
+bool twin_is_lane_operand(const uint32_t dsr[4], bool single, struct twin_opnd *o);
 /* operand.c: 0, or the CAUSE_* of the violation */
 uint32_t twin_engine_check(struct twin_engine *e, unsigned int which);
 /* lanes.c, vector.c, mover.c: true when something was done; the instruction may have completed or

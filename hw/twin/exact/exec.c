@@ -54,7 +54,8 @@ static bool trap(struct run *r, uint32_t pc, uint32_t cause, uint32_t tval)
 	return true;
 }
 
-bool twin_task_op(struct twin_mesh *m, struct twin_core *c, uint32_t op, uint32_t a, uint32_t b)
+/* false: illegal */
+static bool task_op(struct twin_mesh *m, struct twin_core *c, uint32_t op, uint32_t a, uint32_t b)
 {
 	uint32_t color = a & 0x1f, task = a & 0x1f;
 
@@ -369,9 +370,9 @@ L_route:
 	if (!twin_is_route(X1))
 		goto L_illegal;
 	twin_route(m, c, X1 & 0x1f, X2);
-	NEXT();
+	NEXT_BLOCK();
 L_task:
-	if (!twin_task_op(m, c, (uint32_t)d->imm, X1, X2))
+	if (!task_op(m, c, (uint32_t)d->imm, X1, X2))
 		goto L_illegal;
 	NEXT_BLOCK();
 L_tnext:

@@ -60,15 +60,12 @@ static bool store_ok(const struct twin_opnd *o, uint32_t base, enum rule rule, b
 	return true;
 }
 
-unsigned int twin_operand_rule(const uint32_t dsr[4], struct twin_opnd *o)
+bool twin_is_lane_operand(const uint32_t dsr[4], bool single, struct twin_opnd *o)
 {
-	bool range = false, single;
+	bool range = false;
 
 	unpack(o, dsr);
-	single = o->len == 1; /* of lanes it is a multiple of LANES */
-	if (!store_ok(o, dsr[0], single ? R_SINGLE : R_LANE, &range) || range)
-		return 0;
-	return single ? TWIN_RULE_SINGLE : TWIN_RULE_LANE;
+	return store_ok(o, dsr[0], single ? R_SINGLE : R_LANE, &range) && !range;
 }
 
 static bool same_shape(const struct twin_opnd *a, const struct twin_opnd *b)

@@ -70,8 +70,7 @@ static bool find_op(struct twin_quick *w, uint32_t tcw, const uint32_t *const ds
 	for (i = 0; i < 2u + src2; i++) {
 		bool single = reduces && i == OPND_DST;
 
-		if (twin_operand_rule(dsr[i], &o[i]) !=
-		    (single ? TWIN_RULE_SINGLE : TWIN_RULE_LANE))
+		if (!twin_is_lane_operand(dsr[i], single, &o[i]))
 			return false;
 		step[i] = find_place(&w->o[i], dsr[i], &o[i]);
 		one_row &= single || o[i].stride1 == o[i].len * twin_opnd_size(&o[i]);

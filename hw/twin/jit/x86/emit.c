@@ -118,17 +118,6 @@ static void set_less_imm(struct emit *e, const struct twin_dec *d)
 	set_flag(e, d);
 }
 
-/* the upper half of a product: mul /4, imul /5 */
-static void mul_high(struct emit *e, const struct twin_dec *d)
-{
-	unsigned int a = src(e, d->rs1, ~0u), b = src(e, d->rs2, a);
-
-	rr(e, 0x8b, EAX, a);
-	rr(e, 0xf7, e->code, b);
-	rr(e, 0x8b, EAX, EDX);
-	write_back(e, d->rd);
-}
-
 /* eax = offset into the SRAM of rs1 + imm, or out of here */
 static void address(struct emit *e, unsigned int base, int32_t imm, uint32_t size)
 {
@@ -359,8 +348,6 @@ static const struct {
 	[OP_or] = {alu_rr, 0x0b | COMMUTES},
 	[OP_and] = {alu_rr, 0x23 | COMMUTES},
 	[OP_mul] = {alu_rr, 0x0faf | COMMUTES},
-	[OP_mulh] = {mul_high, 5},
-	[OP_mulhu] = {mul_high, 4},
 	[OP_divu] = {divide, QUOTIENT},
 	[OP_remu] = {divide, REMAINDER},
 	[OP_csr] = {read_csr},
@@ -370,7 +357,6 @@ static const struct {
 	[OP_dsr0] = {twin_emit_dsr, 0},
 	[OP_dsr1] = {twin_emit_dsr, 2},
 	[OP_issue] = {twin_emit_issue},
-	[OP_route] = {twin_emit_route},
 	[OP_task] = {twin_emit_task},
 	[OP_tnext] = {twin_emit_tnext},
 	[OP_wait] = {twin_emit_wait},
@@ -385,6 +371,8 @@ bool twin_emits(const struct twin_dec *d, uint32_t index)
 {
 	if (d->op == OP_csr)
 		return plain_csr(d) != 0xffff;
+	if (d->op == OP_task)
+		return d->imm >= WSE_TASKOP_ACTIVATE;
 	if (d->op == OP_jal || (d->op >= OP_beq && d->op <= OP_bgeu))
 		return !(d->imm & 2) && index + (uint32_t)(d->imm / 4) < TWIN_NWORDS;
 	return d->op < sizeof(rows) / sizeof(*rows) && rows[d->op].fn;

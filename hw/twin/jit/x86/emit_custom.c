@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * x86-64 code of the instructions that RISC-V does not have: operands and ISSUE of the tensor unit,
- * tasks, routes. Registers as in emit.c.
+ * tasks. Registers as in emit.c.
  */
 #include <stddef.h>
 #include <string.h>
@@ -21,16 +21,6 @@ static uint64_t twin_task_inside(struct twin_mesh *m, struct twin_core *c)
 		return 0;
 	c->last_pick = task;
 	return 1ull << 32 | entry;
-}
-
-/* ROUTE from translated code; false: it is exec.c's to refuse */
-static bool twin_route_inside(struct twin_mesh *m, struct twin_core *c, uint32_t which,
-			      uint32_t cfg)
-{
-	if (!twin_is_route(which))
-		return false;
-	twin_route(m, c, which & 0x1f, cfg);
-	return true;
 }
 
 /* ---- the tensor unit ---- */
@@ -77,10 +67,10 @@ void twin_emit_issue(struct emit *e, const struct twin_dec *d)
 	side_exit(e, CC_NE, e->n + 1, e->index + e->n + 1, false);
 }
 
-/* ---- tasks and routes ---- */
+/* ---- tasks ---- */
 
 /* ACTIVATE, BLOCK, UNBLOCK: a bit of ready or blocked */
-static void task_bit(struct emit *e, const struct twin_dec *d)
+void twin_emit_task(struct emit *e, const struct twin_dec *d)
 {
 	size_t off = d->imm == WSE_TASKOP_ACTIVATE ? offsetof(struct twin_core, ready)
 						   : offsetof(struct twin_core, blocked);
@@ -92,34 +82,6 @@ static void task_bit(struct emit *e, const struct twin_dec *d)
 	if (clear)
 		rr(e, 0xf7, 2, EAX);		       /* not eax */
 	core_member(e, clear ? 0x21 : 0x09, EAX, off); /* and, or [rbx + disp32], eax */
-}
-
-void twin_emit_task(struct emit *e, const struct twin_dec *d)
-{
-	unsigned int a, b;
-
-	if (d->imm == WSE_TASKOP_ACTIVATE || d->imm == WSE_TASKOP_BLOCK ||
-	    d->imm == WSE_TASKOP_UNBLOCK) {
-		task_bit(e, d);
-		return;
-	}
-	a = src(e, d->rs1, ~0u);
-	b = src(e, d->rs2, a);
-	rr(e, 0x8b, ECX, a);
-	rr(e, 0x8b, 8, b); /* as the last one: r8 may hold a */
-	mov_imm(e, EDX, (uint32_t)d->imm);
-	call(e, (uint64_t)(uintptr_t)twin_task_op);
-	bytes(e, 0x84, 0xc0); /* test al, al */
-	leave_exit(e, CC_E);
-}
-
-void twin_emit_route(struct emit *e, const struct twin_dec *d)
-{
-	get(e, EDX, d->rs1, ~0u);
-	get(e, ECX, d->rs2, ~0u);
-	call(e, (uint64_t)(uintptr_t)twin_route_inside);
-	bytes(e, 0x84, 0xc0); /* test al, al */
-	leave_exit(e, CC_E);
 }
 
 void twin_emit_tnext(struct emit *e, const struct twin_dec *d)
