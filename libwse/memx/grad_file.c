@@ -15,37 +15,50 @@ struct wse_grad_file {
 	uint32_t n; /* pieces of units */
 	uint32_t nunits, places;
 	struct wse_records *records;
-	struct wse_record *list; /* [places][n] */
-	unsigned char *taken;	 /* [nunits][places] */
-	uint32_t *held;		 /* [nunits] */
+	struct wse_record *list;	/* [places][n] */
+	unsigned char *taken;		/* [nunits][places] */
+	const struct wse_packed **rows; /* [nunits][places]: how what is there lies */
+	uint32_t *held;			/* [nunits] */
 	pthread_mutex_t lock;
 	uint64_t step, written;
 	wse_grad_look look;
 	void *look_ctx;
 };
 
-/* NULL: no memory */
-static struct wse_record *make_list(const struct wse_memx_pieces *l, uint32_t places)
+#define HEAD sizeof(float) /* of a packed record without content some bytes are cleared */
+
+/* packs, or density, says of which units gradients may lie packed. NULL: no memory */
+static struct wse_record *make_list(const struct wse_memx_pieces *l, uint32_t places,
+				    const unsigned char *packs, const double *density)
 {
 	uint32_t host = l->first[0], n = l->n - host;
 	struct wse_record *list = calloc((size_t)n * places + 1, sizeof(*list));
 
 	for (size_t i = 0; i < (size_t)n * places && list; i++) {
 		uint32_t piece = host + (uint32_t)(i % n), unit = l->p[piece].unit;
+		const struct wse_memx_piece *p = &l->p[piece];
+		double d = density ? density[unit] : 0.0;
 
 		list[i] = (struct wse_record){
-			.bytes = l->p[piece].count * sizeof(float),
+			.bytes = p->count * sizeof(float),
 			.unit = unit,
 			.piece = piece - l->first[unit] + 1,
 			.pieces = l->first[unit + 1] - l->first[unit],
 		};
+		if (!p->rows || (d <= 0.0 && !(packs && packs[unit])))
+			continue;
+		list[i].head = HEAD;
+		list[i].usual =
+			(size_t)(d * (double)(p->count - p->vec) + (double)p->vec) * sizeof(float) +
+			HEAD;
 	}
 	return list;
 }
 
-uint64_t wse_grad_file_memory(const struct wse_memx_pieces *pieces, uint32_t places, uint64_t *file)
+uint64_t wse_grad_file_memory(const struct wse_memx_pieces *pieces, uint32_t places,
+			      const double *density, uint64_t *file)
 {
-	struct wse_record *list = make_list(pieces, places);
+	struct wse_record *list = make_list(pieces, places, NULL, density);
 	uint64_t bytes = 0;
 
 	*file = 0;
@@ -56,7 +69,7 @@ uint64_t wse_grad_file_memory(const struct wse_memx_pieces *pieces, uint32_t pla
 }
 
 int wse_grad_file_open(const struct wse_memx_pieces *pieces, uint32_t nunits, uint32_t places,
-		       const char *dir, struct wse_grad_file **file)
+		       const unsigned char *packs, const char *dir, struct wse_grad_file **file)
 {
 	struct wse_grad_file *f = calloc(1, sizeof(*f));
 	int ret;
@@ -68,11 +81,12 @@ int wse_grad_file_open(const struct wse_memx_pieces *pieces, uint32_t nunits, ui
 	f->n = pieces->n - pieces->first[0];
 	f->nunits = nunits;
 	f->places = places;
-	f->list = make_list(pieces, places);
+	f->list = make_list(pieces, places, packs, NULL);
+	f->rows = calloc((size_t)nunits * places + 1, sizeof(*f->rows));
 	f->taken = calloc((size_t)nunits * places + 1, 1);
 	f->held = malloc((nunits + 1ul) * sizeof(*f->held));
 	pthread_mutex_init(&f->lock, NULL);
-	ret = f->list && f->taken && f->held ? 0 : wse_fail(-ENOMEM, "no memory");
+	ret = f->list && f->rows && f->taken && f->held ? 0 : wse_fail(-ENOMEM, "no memory");
 	for (uint32_t i = 0; i < nunits && !ret; i++)
 		f->held[i] = WSE_NO_PLACE;
 	ret = ret ? ret : wse_records_open(dir, "gradients", f->list, f->n * places, &f->records);
@@ -91,6 +105,7 @@ void wse_grad_file_close(struct wse_grad_file *f)
 	wse_records_close(f->records);
 	pthread_mutex_destroy(&f->lock);
 	free(f->list);
+	free(f->rows);
 	free(f->taken);
 	free(f->held);
 	free(f);
@@ -120,7 +135,25 @@ static const struct wse_memx_piece *piece_of(const struct wse_grad_file *f, uint
 	return &f->pieces->p[f->pieces->first[0] + record % f->n];
 }
 
-static int find_place(struct wse_grad_file *f, uint32_t unit, uint32_t *place)
+/* a piece of a gradient, as it lies */
+struct span {
+	size_t at, n;
+};
+
+static struct span span_of(const struct wse_grad_file *f, uint32_t record)
+{
+	const struct wse_memx_piece *p = piece_of(f, record);
+	const struct wse_packed *rows = wse_grad_file_rows(f, p->unit, record / f->n);
+	size_t at;
+
+	if (!rows)
+		return (struct span){p->at, p->count};
+	at = rows->start[p->row];
+	return (struct span){at, rows->start[p->row + p->rows] - at + p->vec};
+}
+
+static int find_place(struct wse_grad_file *f, uint32_t unit, const struct wse_packed *rows,
+		      uint32_t *place)
 {
 	int ret = -EAGAIN;
 
@@ -129,6 +162,7 @@ static int find_place(struct wse_grad_file *f, uint32_t unit, uint32_t *place)
 		if (f->taken[(size_t)unit * f->places + i])
 			continue;
 		f->taken[(size_t)unit * f->places + i] = 1;
+		f->rows[(size_t)unit * f->places + i] = rows;
 		*place = i;
 		ret = 0;
 	}
@@ -148,22 +182,32 @@ void wse_grad_file_drop(struct wse_grad_file *f, uint32_t unit, uint32_t place)
 	pthread_mutex_unlock(&f->lock);
 }
 
-int wse_grad_file_begin(struct wse_grad_file *f, uint32_t unit, uint32_t *place)
+int wse_grad_file_begin(struct wse_grad_file *f, uint32_t unit, const struct wse_packed *rows,
+			uint32_t *place)
 {
-	return find_place(f, unit, place);
+	return find_place(f, unit, rows, place);
+}
+
+const struct wse_packed *wse_grad_file_rows(const struct wse_grad_file *f, uint32_t unit,
+					    uint32_t place)
+{
+	return f->rows[(size_t)unit * f->places + place];
 }
 
 /* with its whole record */
 static int put_record(struct wse_grad_file *f, uint32_t record, const float *grad)
 {
+	const size_t bytes = span_of(f, record).n * sizeof(float);
 	void *mem;
 	int ret;
 
 	pthread_mutex_lock(&f->lock);
 	ret = wse_records_new(f->records, record, &mem);
 	if (!ret) {
-		memcpy(mem, grad, piece_of(f, record)->count * sizeof(float));
-		ret = wse_records_put(f->records, record, 1, f->step);
+		memcpy(mem, grad, bytes);
+		ret = f->list[record].head
+			      ? wse_records_put_some(f->records, record, bytes, f->step)
+			      : wse_records_put(f->records, record, 1, f->step);
 	}
 	pthread_mutex_unlock(&f->lock);
 	return ret;
@@ -175,26 +219,28 @@ int wse_grad_file_put_piece(struct wse_grad_file *f, uint32_t place, uint32_t pi
 	return put_record(f, place * f->n + piece - f->pieces->first[0], grad);
 }
 
-int wse_grad_file_put(struct wse_grad_file *f, uint32_t unit, const float *grad, uint32_t *place)
+int wse_grad_file_put(struct wse_grad_file *f, uint32_t unit, const struct wse_packed *rows,
+		      const float *grad, uint32_t *place)
 {
-	int ret = find_place(f, unit, place);
+	int ret = find_place(f, unit, rows, place);
 	uint32_t end;
 
 	if (ret)
 		return ret;
 	end = first_of(f, unit + 1, *place);
 	for (uint32_t k = first_of(f, unit, *place); k < end && !ret; k++)
-		ret = put_record(f, k, grad + piece_of(f, k)->at);
+		ret = put_record(f, k, grad + span_of(f, k).at);
 	if (ret)
 		wse_grad_file_drop(f, unit, *place);
 	return ret;
 }
 
-int wse_grad_file_root(struct wse_grad_file *f, uint32_t unit, const float *grad, uint32_t *place)
+int wse_grad_file_root(struct wse_grad_file *f, uint32_t unit, const struct wse_packed *rows,
+		       const float *grad, uint32_t *place)
 {
 	if (f->look)
-		f->look(f->look_ctx, unit, grad);
-	return wse_grad_file_put(f, unit, grad, place);
+		f->look(f->look_ctx, unit, rows, grad);
+	return wse_grad_file_put(f, unit, rows, grad, place);
 }
 
 static void add(float *restrict to, const float *restrict from, size_t n)
@@ -208,7 +254,7 @@ static void copy(float *restrict to, const float *restrict from, size_t n)
 	memcpy(to, from, n * sizeof(*to));
 }
 
-/* floats [at, end) of a unit, piece by piece */
+/* floats [at, end) of a unit, as they lie, piece by piece */
 static int walk(struct wse_grad_file *f, uint32_t unit, uint32_t place, size_t at, size_t end,
 		void (*take)(float *restrict, const float *restrict, size_t), float *out)
 {
@@ -216,8 +262,8 @@ static int walk(struct wse_grad_file *f, uint32_t unit, uint32_t place, size_t a
 	int ret = 0;
 
 	for (uint32_t k = first_of(f, unit, place); k < last && !ret; k++) {
-		const struct wse_memx_piece *p = piece_of(f, k);
-		size_t from = p->at > at ? p->at : at, to = p->at + p->count;
+		const struct span p = span_of(f, k);
+		size_t from = p.at > at ? p.at : at, to = p.at + p.n;
 		void *mem;
 
 		to = to < end ? to : end;
@@ -226,7 +272,7 @@ static int walk(struct wse_grad_file *f, uint32_t unit, uint32_t place, size_t a
 		pthread_mutex_lock(&f->lock);
 		ret = wse_records_get(f->records, k, last, &mem);
 		if (!ret) {
-			take(out + (from - at), (const float *)mem + (from - p->at), to - from);
+			take(out + (from - at), (const float *)mem + (from - p.at), to - from);
 			ret = wse_records_put(f->records, k, 0, 0);
 		}
 		pthread_mutex_unlock(&f->lock);

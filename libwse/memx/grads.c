@@ -13,6 +13,15 @@
 #include "base/error.h"
 #include "num/num.h"
 
+#define AT_ONCE 16u /* blocks of a packed gradient whose squares are added up */
+
+static size_t matrix_of(const struct wse_memx *mx, uint32_t unit)
+{
+	const struct wse_unit *u = &mx->g->units[unit];
+
+	return u->weight == WSE_NO_TENSOR ? 0 : (size_t)u->outs * u->ins;
+}
+
 /* scratch for gradients of vectors, and for a piece that has no place of its own */
 static int alloc_grads(struct wse_memx *mx)
 {
@@ -37,11 +46,35 @@ static int alloc_grads(struct wse_memx *mx)
 	return mx->grads.scratch && mx->grads.piece ? 0 : -ENOMEM;
 }
 
-/* of a tensor of a unit, as its sum leaves the memory: the thread is a device's */
-static void look_at(void *ctx, uint32_t unit, const float *grad)
+/* the squares of a packed matrix, block by block of all its places; NaN: no memory */
+static double squares_packed(const struct wse_packed *rows, const float *grad, size_t floats)
+{
+	float *x = malloc(AT_ONCE * 4096 * sizeof(*x));
+	double b[AT_ONCE], sum = x ? 0.0 : (double)NAN;
+
+	for (size_t at = 0, n; x && at < floats; at += n) {
+		size_t blocks;
+
+		n = floats - at < AT_ONCE * 4096 ? floats - at : AT_ONCE * 4096;
+		wse_packed_spread(rows, rows->bits, grad, at, n, x);
+		blocks = wse_square_blocks(x, n, b);
+		for (size_t i = 0; i < blocks; i++)
+			sum += b[i];
+	}
+	free(x);
+	return sum;
+}
+
+/*
+ * of a tensor of a unit, as its sum leaves the memory: the thread is a device's. Masks are those of
+ * the step, as its own units are updated
+ */
+static void look_at(void *ctx, uint32_t unit, const struct wse_packed *rows, const float *grad)
 {
 	struct wse_memx *mx = ctx;
 	const struct wse_unit *u = &mx->g->units[unit];
+	/* vectors are behind the matrix, however that lies */
+	const float *vecs = rows ? grad + rows->n : grad + matrix_of(mx, unit);
 	struct wse_piece p;
 
 	for (uint32_t which = u->weight == WSE_NO_TENSOR; which <= u->nvec; which++) {
@@ -50,11 +83,13 @@ static void look_at(void *ctx, uint32_t unit, const float *grad)
 		float *vec = which ? malloc(t->count * sizeof(*vec)) : NULL;
 
 		for (size_t i = 0; vec && wse_unit_piece(mx->g, u, which, t, i, &p); i++)
-			memcpy(vec + p.from, grad + p.at, p.count * sizeof(*vec));
+			memcpy(vec + p.from, vecs + (p.at - matrix_of(mx, unit)),
+			       p.count * sizeof(*vec));
 		/* without memory the step ends: its norm is not finite */
 		mx->grads.squares[tensor] =
 			which && !vec ? NAN
 			: which	      ? wse_sum_squares(vec, t->count)
+			: rows	      ? squares_packed(rows, grad, wse_unit_matrix_floats(u, t))
 				      : wse_sum_squares(grad, wse_unit_matrix_floats(u, t));
 		free(vec);
 	}
@@ -63,12 +98,19 @@ static void look_at(void *ctx, uint32_t unit, const float *grad)
 static int open_grad_file(struct wse_memx *mx)
 {
 	const struct wse_memx_cfg *cfg = &mx->cfg;
+	unsigned char *packs;
 	int ret;
 
 	if (!cfg->dir || !cfg->grad_places || cfg->forward)
 		return 0;
-	ret = wse_grad_file_open(&mx->map.pieces, mx->g->nunits, cfg->grad_places, cfg->dir,
+	packs = calloc(mx->g->nunits + 1ul, 1);
+	if (!packs)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < mx->g->nunits && mx->masks.unit; i++)
+		packs[i] = mx->masks.unit[i].packs && !mx->g->tile.no_linear;
+	ret = wse_grad_file_open(&mx->map.pieces, mx->g->nunits, cfg->grad_places, packs, cfg->dir,
 				 &mx->grads.file);
+	free(packs);
 	if (ret)
 		return ret;
 	if (mx->map.ranks == 1) /* else a rank has the sums of its pieces alone */
@@ -112,13 +154,6 @@ const unsigned char *wse_memx_host_units(const struct wse_memx *mx)
 	return mx->cfg.model.family->leaf ? NULL : mx->images.early;
 }
 
-static size_t matrix_of(const struct wse_memx *mx, uint32_t unit)
-{
-	const struct wse_unit *u = &mx->g->units[unit];
-
-	return u->weight == WSE_NO_TENSOR ? 0 : (size_t)u->outs * u->ins;
-}
-
 /* how a unit's gradient lies; NULL: with the places of all weights */
 static const struct wse_packed *rows_in(const struct wse_memx *mx, uint32_t unit)
 {
@@ -151,6 +186,31 @@ static void spread(const struct wse_memx *mx, const struct wse_packed *rows, con
 		       (n - some) * sizeof(*out));
 }
 
+/* likewise of one in the file: its rows come, and are spread out */
+static int read_packed(const struct wse_memx *mx, const struct wse_packed *rows, uint32_t unit,
+		       uint32_t place, size_t at, size_t n, float *out)
+{
+	size_t matrix = matrix_of(mx, unit), some = at < matrix ? matrix - at : 0, from, count;
+	const size_t width = rows->shape.width;
+	float *x;
+	int ret;
+
+	some = some < n ? some : n;
+	from = some ? rows->start[at / width] : rows->n;
+	count = some ? rows->start[(at + some + width - 1) / width] - from : 0;
+	x = malloc((count + 1) * sizeof(*x));
+	if (!x)
+		return wse_fail(-ENOMEM, "no memory for %zu gradients", count);
+	ret = count ? wse_grad_file_read(mx->grads.file, unit, place, from, count, x) : 0;
+	if (!ret && some) /* as if all that is before lay before it */
+		wse_masks_spread(&mx->masks, unit, rows, x - (ptrdiff_t)from, at, some, out);
+	free(x);
+	if (ret || n == some)
+		return ret;
+	return wse_grad_file_read(mx->grads.file, unit, place, rows->n + (at + some - matrix),
+				  n - some, out + some);
+}
+
 int wse_memx_sum(const struct wse_memx *mx, float *const *sums, uint32_t unit, size_t at, size_t n,
 		 float *out)
 {
@@ -168,7 +228,9 @@ int wse_memx_sum(const struct wse_memx *mx, float *const *sums, uint32_t unit, s
 	place = mx->grads.file ? wse_grad_file_held(mx->grads.file, unit) : WSE_NO_PLACE;
 	if (place == WSE_NO_PLACE)
 		return wse_fail(-ENODATA, "unit %u has no gradient", unit);
-	return wse_grad_file_read(mx->grads.file, unit, place, at, n, out);
+	rows = wse_grad_file_rows(mx->grads.file, unit, place);
+	return rows ? read_packed(mx, rows, unit, place, at, n, out)
+		    : wse_grad_file_read(mx->grads.file, unit, place, at, n, out);
 }
 
 void wse_memx_give_back(struct wse_memx *mx, void (*give)(void *ctx, uint32_t unit), void *ctx)

@@ -44,7 +44,7 @@ static int open_store(struct wse_memx *mx)
 	return open_kept(mx, arrays);
 }
 
-/* What lies packed of masked units: not gradients in a file */
+/* what lies packed of masked units, in memory and in files */
 static int open_masks(struct wse_memx *mx)
 {
 	const struct wse_memx_cfg *cfg = &mx->cfg;
@@ -52,8 +52,7 @@ static int open_masks(struct wse_memx *mx)
 	int may = !cfg->forward && !cfg->by_rows;
 
 	if (!ret)
-		wse_masks_packs(&mx->masks, may && !mx->grads.file, may,
-				wse_memx_images_in_file(cfg));
+		wse_masks_packs(&mx->masks, may, may, wse_memx_images_in_file(cfg));
 	return ret;
 }
 
@@ -95,8 +94,8 @@ int wse_memx_open(const struct wse_memx_cfg *cfg, const struct wse_graph *graph,
 	if (!ret)
 		ret = wse_map_make(&mx->map, graph, &mx->tab, cfg->rank,
 				   cfg->ranks ? cfg->ranks : 1);
-	ret = ret ? ret : wse_memx_open_grads(mx);
 	ret = ret ? ret : open_masks(mx);
+	ret = ret ? ret : wse_memx_open_grads(mx);
 	ret = ret ? ret : wse_memx_open_images(mx);
 	if (!ret && mx->map.ranks > 1) {
 		ret = wse_share_make(&mx->share, &mx->map, mx->images.unit);

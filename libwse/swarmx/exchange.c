@@ -234,7 +234,7 @@ static int take_stock(struct wse_exchange *x, struct wse_reduce *reduce, uint32_
 		f->place = f->own[i]->place;
 		return 0;
 	}
-	if (f->file && !wse_grad_file_begin(f->file, unit, &f->place))
+	if (f->file && !wse_grad_file_begin(f->file, unit, rows_of(x, unit), &f->place))
 		return 0;
 	f->file = NULL;
 	if (wse_reduce_left(reduce, f->own) != n)
@@ -379,7 +379,7 @@ int wse_exchange_unit(struct wse_exchange *x, struct wse_reduce *reduce, uint32_
 static int collect_piece(struct wse_exchange *x, uint32_t unit, uint32_t piece,
 			 struct wse_grad_file *file)
 {
-	const struct wse_memx_piece *p = &x->pieces->p[piece];
+	const struct wse_memx_piece p = lies(x, piece);
 	uint32_t owner = owner_of(x, piece), place = wse_grad_file_held(file, unit);
 	float *through;
 	int ret;
@@ -389,10 +389,9 @@ static int collect_piece(struct wse_exchange *x, uint32_t unit, uint32_t piece,
 		return -EPROTO;
 	ret = pass_through(x, &through);
 	if (!ret && x->rank)
-		ret = wse_grad_file_read(file, unit, place, p->at, p->count, through);
+		ret = wse_grad_file_read(file, unit, place, p.at, p.count, through);
 	ret = ret ? ret
-		  : message(x, x->rank ? 0 : owner, x->rank != 0, through,
-			    p->count * sizeof(float));
+		  : message(x, x->rank ? 0 : owner, x->rank != 0, through, p.count * sizeof(float));
 	ret = ret ? ret : wse_hosts_swap(x->hosts, x->msgs, x->nmsgs);
 	return ret || x->rank ? ret : wse_grad_file_put_piece(file, place, piece, through);
 }

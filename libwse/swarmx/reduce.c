@@ -99,6 +99,7 @@ void wse_reduce_size(struct wse_reduce *r, const struct wse_graph *g, uint32_t u
 		r->count = count;
 		r->bytes = bytes;
 	}
+	r->rows = p;
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -316,8 +317,8 @@ static int write_out(struct wse_reduce *r, struct wse_node *n, int root)
 		return 0;
 	n->busy = 1;
 	pthread_mutex_unlock(&r->lock);
-	ret = root ? wse_grad_file_root(r->file, r->unit, n->buf->ptr, &n->place)
-		   : wse_grad_file_put(r->file, r->unit, n->buf->ptr, &n->place);
+	ret = root ? wse_grad_file_root(r->file, r->unit, r->rows, n->buf->ptr, &n->place)
+		   : wse_grad_file_put(r->file, r->unit, r->rows, n->buf->ptr, &n->place);
 	pthread_mutex_lock(&r->lock);
 	n->busy = 0;
 	if (!ret) {

@@ -21,6 +21,7 @@ struct wse_node {
 struct wse_reduce {
 	struct wse_buf_pool pool;
 	size_t count;		/* floats of a gradient */
+	const struct wse_packed *rows; /* how it lies; NULL: with the places of all weights */
 	size_t bytes;	 /* of a buffer: at least those of count */
 	uint32_t leaves;	/* micro-batches of the step */
 	pthread_mutex_t lock;

@@ -349,14 +349,15 @@ static uint64_t at_a_time(uint64_t sum, uint64_t most, int take)
 }
 
 /* bytes of the gradients that are begun and not complete when a unit's begins, with that one */
-static uint64_t grads_open(const struct wse_graph *g, uint32_t parked, uint32_t unit)
+static uint64_t grads_open(const struct wse_graph *g, const uint64_t *bytes, uint32_t parked,
+			   uint32_t unit)
 {
 	uint32_t at = g->units[unit].grad_first;
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < g->nunits; i++)
 		if (i != parked && g->units[i].grad_first <= at && g->units[i].grad_last >= at)
-			sum += wse_unit_grad_floats(g, &g->units[i]) * sizeof(float);
+			sum += bytes[i];
 	return sum;
 }
 
@@ -364,30 +365,30 @@ static uint64_t grads_open(const struct wse_graph *g, uint32_t parked, uint32_t 
  * What units' gradients take, all, and those that are made at once: the largest, or more of them
  * where a feed-forward network goes by chunks. One that is parked is another matter
  */
-static uint64_t grads_of(const struct wse_graph *g, uint32_t parked, uint64_t *most)
+static uint64_t grads_of(const struct wse_graph *g, const uint64_t *bytes, uint32_t parked,
+			 uint64_t *most)
 {
 	uint64_t sum = 0;
 
 	*most = 0;
 	for (uint32_t i = 0; i < g->nunits; i++) {
-		uint64_t open = i == parked ? 0 : grads_open(g, parked, i);
+		uint64_t open = i == parked ? 0 : grads_open(g, bytes, parked, i);
 
 		if (i == parked)
 			continue;
-		sum += wse_unit_grad_floats(g, &g->units[i]) * sizeof(float);
+		sum += bytes[i];
 		*most = open > *most ? open : *most;
 	}
 	return sum;
 }
 
-uint64_t wse_swarm_grad_bytes(const struct wse_graph *g, uint32_t devices, uint32_t n,
-			      uint32_t parked, int take)
+uint64_t wse_swarm_grad_bytes(const struct wse_graph *g, const uint64_t *bytes, uint32_t devices,
+			      uint32_t n, uint32_t parked, int take)
 {
-	uint64_t most, sum = grads_of(g, parked, &most), held = 0;
+	uint64_t most, sum = grads_of(g, bytes, parked, &most), held = 0;
 
 	if (parked != WSE_NO_UNIT)
-		held = wse_unit_grad_floats(g, &g->units[parked]) * sizeof(float) *
-		       (n / devices < WSE_EXEC_AHEAD ? 1 : WSE_EXEC_AHEAD);
+		held = bytes[parked] * (n / devices < WSE_EXEC_AHEAD ? 1 : WSE_EXEC_AHEAD);
 	return (n < devices ? n : devices) * (at_a_time(sum, most, take) + held);
 }
 
@@ -406,6 +407,37 @@ void wse_swarm_grad_file(struct wse_swarm *s, struct wse_grad_file *file,
 	s->stays = stays;
 }
 
+/* bytes of a unit's gradient in a step, of a packed one about so many */
+static uint64_t bytes_of(const struct wse_swarm_step *step, uint32_t unit)
+{
+	const struct wse_unit *u = &step->graph->units[unit];
+	const struct wse_image *img = step->jobs[0].images ? &step->jobs[0].images[unit] : NULL;
+
+	if (!img || !img->packs || !wse_image_grad_mask(img) || u->density <= 0.0)
+		return wse_unit_grad_floats(step->graph, u) * sizeof(float);
+	return (wse_masks_packed(step->graph, u) + (uint64_t)u->vec_rows * step->graph->tile.cols) *
+	       sizeof(float);
+}
+
+/* with a file: what of gradients is in memory all the same. -ENOMEM */
+static int limit_grads(struct wse_swarm *s, const struct wse_swarm_step *step)
+{
+	const uint32_t parked = parked_unit(step->host);
+	const int take = step->unit_take != NULL;
+	uint64_t *bytes = calloc(step->graph->nunits + 1ul, sizeof(*bytes)), most, sum;
+
+	if (!bytes)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < step->graph->nunits; i++)
+		bytes[i] = bytes_of(step, i);
+	sum = grads_of(step->graph, bytes, parked, &most);
+	s->at_a_time = at_a_time(sum, most, take);
+	wse_bank_limit(&s->bank, wse_swarm_grad_bytes(step->graph, bytes, wse_swarm_alive(s),
+						      step->n, parked, take));
+	free(bytes);
+	return 0;
+}
+
 int wse_swarm_start(struct wse_swarm *s, const struct wse_swarm_step *step)
 {
 	int ret;
@@ -417,16 +449,10 @@ int wse_swarm_start(struct wse_swarm *s, const struct wse_swarm_step *step)
 	ret = make_reductions(s, step->graph, step->host ? step->host->nrows : 0);
 	if (!ret && step->share_unit)
 		ret = order_units(s, step);
+	if (!ret && s->file)
+		ret = limit_grads(s, step);
 	if (ret)
 		return ret;
-	if (s->file) {
-		uint64_t most, sum = grads_of(step->graph, parked_unit(step->host), &most);
-
-		s->at_a_time = at_a_time(sum, most, step->unit_take != NULL);
-		wse_bank_limit(&s->bank, wse_swarm_grad_bytes(step->graph, wse_swarm_alive(s),
-							      step->n, parked_unit(step->host),
-							      step->unit_take != NULL));
-	}
 	s->step = *step;
 	s->in_flight = 1;
 	s->gap = 0.0;

@@ -52,10 +52,11 @@ void wse_swarm_grad_file(struct wse_swarm *s, struct wse_grad_file *file,
 #define WSE_SWARM_AT_A_TIME (64u << 20)
 /*
  * bytes of the gradients that are in memory all the same: those that n micro-batches' devices are
- * making, and those of the unit that is parked; take: images come and go, so units are taken
+ * making, and those of the unit that is parked; bytes [nunits]: of each unit's; take: images come
+ * and go, so units are taken
  */
-uint64_t wse_swarm_grad_bytes(const struct wse_graph *g, uint32_t devices, uint32_t n,
-			      uint32_t parked, int take);
+uint64_t wse_swarm_grad_bytes(const struct wse_graph *g, const uint64_t *bytes, uint32_t devices,
+			      uint32_t n, uint32_t parked, int take);
 /* most of them that there have been: a test asks for it */
 uint64_t wse_swarm_grads_held(struct wse_swarm *s);
 

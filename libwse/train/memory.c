@@ -163,27 +163,65 @@ static uint64_t rows(const struct wse_plan *plan, const struct wse_tensor_table 
 	return sum;
 }
 
+int wse_memory_packs_grads(const struct wse_config *cfg, const struct wse_graph *g,
+			   const struct wse_tensor_table *tab, uint32_t unit)
+{
+	for (uint32_t i = 0; i < cfg->sparsity.n; i++)
+		if (cfg->sparsity.g[i].algorithm == WSE_SPARSE_RIGL)
+			return 0;
+	return g->units[unit].density > 0.0 && !g->tile.no_linear && !is_input(g, tab, unit);
+}
+
+/* of a unit's gradient */
+static uint64_t grad_bytes(const struct wse_config *cfg, const struct wse_graph *g,
+			   const struct wse_tensor_table *tab, uint32_t unit)
+{
+	const struct wse_unit *u = &g->units[unit];
+	uint64_t n = wse_unit_grad_floats(g, u);
+
+	if (wse_memory_packs_grads(cfg, g, tab, unit))
+		n = wse_masks_packed(g, u) + (uint64_t)u->vec_rows * g->tile.cols;
+	return n * sizeof(float);
+}
+
 /* what of gradients is in memory when they are in a file */
-static void grads_in_file(const struct wse_config *cfg, const struct wse_plan *plan,
-			  const struct wse_tensor_table *tab, const struct wse_memx_pieces *pieces,
-			  uint32_t devices, uint32_t ranks, struct wse_memory *m)
+static int grads_in_file(const struct wse_config *cfg, const struct wse_plan *plan,
+			 const struct wse_tensor_table *tab, const struct wse_memx_pieces *pieces,
+			 uint32_t devices, uint32_t ranks, struct wse_memory *m)
 {
 	const struct wse_graph *g = &plan->graph;
 	uint32_t mine = (plan->micro_batches + ranks - 1) / ranks, parts;
 	uint32_t parked = parked_unit(cfg, g, tab);
-	uint64_t rest;
+	double *density = calloc(g->nunits + 1ul, sizeof(*density)), most = 0.0;
+	uint64_t *bytes = calloc(g->nunits + 1ul, sizeof(*bytes)), rest;
 
+	if (!density || !bytes) {
+		free(density);
+		free(bytes);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < g->nunits; i++) {
+		bytes[i] = grad_bytes(cfg, g, tab, i);
+		if (wse_memory_packs_grads(cfg, g, tab, i))
+			density[i] = g->units[i].density;
+		most = density[i] > most ? density[i] : most;
+	}
 	places(plan->micro_batches, devices, ranks, m, &parts);
-	rest = wse_grad_file_memory(pieces, m->places, &m->grads_disk) +
+	/* packed rows of a piece are in memory while they are spread out */
+	rest = wse_grad_file_memory(pieces, m->places, density, &m->grads_disk) +
+	       (uint64_t)(most * (double)pieces->longest) * sizeof(float) +
 	       wse_exchange_file_memory(pieces, ranks, parts) + pieces->longest * sizeof(float);
 	for (uint32_t i = 0; i < g->nunits && !cfg->model.family->leaf; i++)
 		if (is_input(g, tab, i))
 			rest += wse_unit_grad_floats(g, &g->units[i]) * sizeof(float);
 	rest += rows(plan, tab, pieces);
-	m->made_file = wse_swarm_grad_bytes(g, devices, mine, parked, 0);
-	m->made_take = wse_swarm_grad_bytes(g, devices, mine, parked, 1);
+	m->made_file = wse_swarm_grad_bytes(g, bytes, devices, mine, parked, 0);
+	m->made_take = wse_swarm_grad_bytes(g, bytes, devices, mine, parked, 1);
 	m->grads_file = rest + m->made_file;
 	m->grads_take = rest + m->made_take;
+	free(density);
+	free(bytes);
+	return 0;
 }
 
 /* parameters and moments in memory; a sparse run packs those of masked matrices */
@@ -225,27 +263,6 @@ static int state_in_file(const struct wse_graph *g, const struct wse_memx_pieces
 	m->state_file = wse_store_file_memory(kept, arrays, density, &m->disk) + m->far;
 	free(density);
 	return 0;
-}
-
-int wse_memory_packs_grads(const struct wse_config *cfg, const struct wse_graph *g,
-			   const struct wse_tensor_table *tab, uint32_t unit)
-{
-	for (uint32_t i = 0; i < cfg->sparsity.n; i++)
-		if (cfg->sparsity.g[i].algorithm == WSE_SPARSE_RIGL)
-			return 0;
-	return g->units[unit].density > 0.0 && !g->tile.no_linear && !is_input(g, tab, unit);
-}
-
-/* of a unit's gradient */
-static uint64_t grad_bytes(const struct wse_config *cfg, const struct wse_graph *g,
-			   const struct wse_tensor_table *tab, uint32_t unit)
-{
-	const struct wse_unit *u = &g->units[unit];
-	uint64_t n = wse_unit_grad_floats(g, u);
-
-	if (wse_memory_packs_grads(cfg, g, tab, unit))
-		n = wse_masks_packed(g, u) + (uint64_t)u->vec_rows * g->tile.cols;
-	return n * sizeof(float);
 }
 
 /* do images of a unit lie packed alone? */
@@ -357,7 +374,7 @@ int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, con
 		m->images += masks_of(g, &g->units[i], 1);
 		m->images_file += masks_of(g, &g->units[i], 0);
 	}
-	grads_in_file(cfg, plan, &tab, &pieces, devices, ranks, m);
+	ret = grads_in_file(cfg, plan, &tab, &pieces, devices, ranks, m);
 	for (uint32_t i = 0; i < pieces.first[0]; i++) {
 		/* of several ranks, what inputs are gathered from: wse_memx_find_inputs() */
 		if (ranks > 1 && !forward && tab.t[pieces.p[i].tensor].flags & WSE_TENSOR_INPUT)
@@ -376,7 +393,7 @@ int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, con
 	}
 	if (ranks > 1 && !forward)
 		m->exchange += exchange(plan, &pieces, ranks) + sent_packed(g, &tab);
-	ret = state_in_memory(g, &kept, &tab, arrays, ranks, m);
+	ret = ret ? ret : state_in_memory(g, &kept, &tab, arrays, ranks, m);
 	m->far = far(&tab, &pieces);
 	ret = ret ? ret : state_in_file(g, &kept, arrays, m);
 	if (forward && cfg->model.family->leaf) { /* the images are all there is */

@@ -41,7 +41,7 @@ struct wse_memory {
 int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, const char *uri,
 		  uint32_t devices, uint32_t ranks, struct wse_memory *m);
 /*
- * Do gradients of a unit that are in memory lie packed? Those of RigL are of all weights in a step
+ * Do gradients of a unit lie packed? Those of RigL are of all weights in a step
  * after which masks change: 0
  */
 int wse_memory_packs_grads(const struct wse_config *cfg, const struct wse_graph *g,

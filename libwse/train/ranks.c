@@ -106,7 +106,7 @@ static int make_facts(struct wse_session *s, char *text)
 			      wse_masks_sum(wse_memx_masks(s->memx)),
 			      wse_masks_packs_any(wse_memx_masks(s->memx))
 				      ? "packed"
-				      : "of all weights: in a file, or without LINEAR streams");
+				      : "of all weights: without LINEAR streams");
 	return ret ? ret : n < FACTS ? 0 : -ENOSPC;
 }
 

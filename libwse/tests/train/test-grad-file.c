@@ -24,9 +24,48 @@
 
 enum { UNITS = 2, SMALL = 0, LARGE = 1 };
 
+/* how their gradients lie; NULL: with the places of all weights */
+static const struct wse_packed *rows_of[UNITS];
+static unsigned char packs[UNITS];
+
 static size_t floats(const struct list *t, uint32_t unit)
 {
-	return wse_unit_grad_floats(&t->g, &t->g.units[unit]);
+	const struct wse_unit *u = &t->g.units[unit];
+
+	return rows_of[unit] ? rows_of[unit]->n + (size_t)u->vec_rows * t->g.tile.cols
+			     : wse_unit_grad_floats(&t->g, u);
+}
+
+/* of each unit's weights so many are there, but none of a few rows */
+static void masked(uint32_t percent, struct list *t, struct wse_packed p[UNITS],
+		   unsigned char *bits[UNITS])
+{
+	make_list(t, UNITS, 20, LARGE);
+	for (uint32_t i = 0; i < UNITS; i++) {
+		const struct wse_unit *u = &t->g.units[i];
+		struct wse_mask_shape m = wse_mask_shape(&t->g, u, 0);
+
+		bits[i] = calloc(wse_mask_bytes(&m), 1);
+		for (size_t e = 0; e < (size_t)u->outs * u->ins; e++)
+			if (e / u->ins % 7 && wse_rng_u64(3, i, e) % 100 < percent)
+				wse_mask_set(&m, bits[i], e / u->ins, e % u->ins, 1);
+		p[i].buf = NULL;
+		if (wse_packed_init(&p[i], &t->g, u, 0, bits[i], 1u << 30))
+			abort();
+		rows_of[i] = &p[i];
+		packs[i] = 1;
+	}
+}
+
+static void all_there(struct list *t, struct wse_packed p[UNITS], unsigned char *bits[UNITS])
+{
+	for (uint32_t i = 0; i < UNITS; i++) {
+		wse_packed_fini(&p[i]);
+		free(bits[i]);
+		rows_of[i] = NULL;
+		packs[i] = 0;
+	}
+	free_list(t);
 }
 
 /* ---- the tree ---- */
@@ -53,10 +92,11 @@ struct seen {
 	size_t wrong;
 };
 
-static void look(void *ctx, uint32_t unit, const float *grad)
+static void look(void *ctx, uint32_t unit, const struct wse_packed *rows, const float *grad)
 {
 	struct seen *s = ctx;
 
+	s->wrong += rows != rows_of[unit];
 	s->times++;
 	s->wrong += wrong(grad, floats(s->t, unit), s->leaves);
 }
@@ -71,12 +111,13 @@ static void step(const struct list *t, const char *dir, uint32_t unit, uint32_t 
 	float *sum = malloc(n * sizeof(*sum));
 	struct wse_bank bank;
 	struct wse_reduce r;
+	uint64_t in, out;
 	uint32_t held;
 	int ret;
 
 	if (!places)
 		places = wse_reduce_waiting(leaves, 0, leaves, threads) + 1;
-	ret = wse_grad_file_open(&t->l, UNITS, places, dir, &f);
+	ret = wse_grad_file_open(&t->l, UNITS, places, packs, dir, &f);
 	if (ret)
 		abort();
 	*seen = (struct seen){.t = t, .leaves = leaves};
@@ -85,6 +126,7 @@ static void step(const struct list *t, const char *dir, uint32_t unit, uint32_t 
 	wse_bank_limit(&bank, 1);
 	wse_reduce_init(&r, &heap, n);
 	wse_reduce_in_file(&r, f, unit, 0, &bank);
+	r.rows = rows_of[unit];
 	seen->wrong += (size_t)feed_all(&r, leaves, threads);
 	seen->wrong += !wse_reduce_whole(&r);
 	if (wse_reduce_take(&r)) { /* there was no place for it */
@@ -103,6 +145,9 @@ static void step(const struct list *t, const char *dir, uint32_t unit, uint32_t 
 	wse_reduce_take(&r);
 	wse_reduce_give_back(&r);
 	*written = wse_grad_file_written(f);
+	/* what is there, and of each of two pieces at most a header and the rest of a block */
+	wse_grad_file_moved(f, &in, &out);
+	seen->wrong += out > *written * (n * sizeof(*sum) + 2 * 2 * 4096);
 	wse_reduce_fini(&r);
 	wse_bank_fini(&bank);
 	wse_grad_file_close(f);
@@ -151,11 +196,12 @@ static void left(const char *dir)
 	int bad = 0;
 
 	make_list(&t, UNITS, 20, LARGE);
-	if (wse_grad_file_open(&t.l, UNITS, 8, dir, &f))
+	if (wse_grad_file_open(&t.l, UNITS, 8, packs, dir, &f))
 		abort();
 	wse_bank_init(&bank, &heap);
 	wse_reduce_init(&r, &heap, floats(&t, SMALL));
 	wse_reduce_in_file(&r, f, SMALL, 0, &bank);
+	r.rows = rows_of[SMALL];
 	wse_reduce_begin(&r, 16);
 	feed(&(struct feeder){&r, 0, 7});
 	n = wse_reduce_left(&r, node);
@@ -199,18 +245,19 @@ static void faults(const char *dir)
 
 	make_list(&t, UNITS, 20, LARGE);
 	full = 1;
-	ret = wse_grad_file_open(&t.l, UNITS, 3, dir, &f);
+	ret = wse_grad_file_open(&t.l, UNITS, 3, packs, dir, &f);
 	ok(ret == -ENOSPC && !f && strstr(wse_error(), "the gradients take"), "no room: %s",
 	   wse_error());
 	full = 0;
 	no_ring = 1;
 	for (int how = 0; how < 3; how++) {
-		if (wse_grad_file_open(&t.l, UNITS, 4, dir, &f))
+		if (wse_grad_file_open(&t.l, UNITS, 4, packs, dir, &f))
 			abort();
 		fd = scratch();
 		wse_bank_init(&bank, &heap);
 		wse_reduce_init(&r, &heap, floats(&t, LARGE));
 		wse_reduce_in_file(&r, f, LARGE, 0, &bank);
+		r.rows = rows_of[LARGE];
 		wse_reduce_begin(&r, 16);
 		full_now = how == 0;
 		/* more waits than there are slots for, so that the disk is asked */
@@ -386,6 +433,20 @@ int main(void)
 	no_ring = 0;
 	left(dir);
 	faults(dir);
+	for (uint32_t percent = 25; percent <= 75; percent += 50) {
+		struct wse_packed p[UNITS];
+		unsigned char *bits[UNITS];
+		char how[40];
+		struct list t;
+
+		snprintf(how, sizeof(how), "%u %% are there", percent);
+		masked(percent, &t, p, bits);
+		trees(dir, how);
+		left(dir);
+		if (percent > 50)
+			faults(dir);
+		all_there(&t, p, bits);
+	}
 	whole(dir, "a GPT", gpt, 3 * 7 * 19);
 	whole(dir, "a GPT whose filter is padded", padded, 3 * 7 * 19);
 	whole(dir, "an MLP", mlp, 3 * 5 * 13);

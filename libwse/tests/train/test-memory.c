@@ -37,6 +37,7 @@ static const char four[] = "train_dataloader.batch_size=4";
 
 /* weights that are left out, and their moments, take no memory */
 static const char sparse[] = "sparsity={sparsity: 0.75}";
+static const char sparse_four[] = "both";
 static const char rigl[] =
 	"sparsity={sparsity: 0.75, algorithm: rigl, drop_fraction: 0.3, update: {freq: 1}}";
 
@@ -123,11 +124,13 @@ struct job {
 
 static int read_config(const struct how *h, struct wse_config *cfg)
 {
+	const int both = h->set == sparse_four;
+	const char *sets[] = {both ? sparse : h->set, four};
 	struct wse_config_source src = {.name = "test",
 					.text = h->yaml,
 					.size = strlen(h->yaml),
-					.sets = &h->set,
-					.nsets = h->set != NULL,
+					.sets = sets,
+					.nsets = (h->set != NULL) + (uint32_t)both,
 					.data = text};
 	struct wse_faults faults;
 
@@ -305,6 +308,8 @@ static double peak(const char *what, const struct how *h, struct wse_memory *pla
 {
 	/* the first step has the peak, but where weights change places behind it */
 	const int steps = h->set == rigl || h->yaml == chunks ? 2 : 1;
+	/* packed ones are planned by the density, and a column may have more than that */
+	const uint64_t more = h->set == sparse_four ? 2 : 0;
 	struct answer a = {0};
 	struct wse_memory m;
 	struct rusage use = {0};
@@ -341,7 +346,7 @@ static double peak(const char *what, const struct how *h, struct wse_memory *pla
 		ok(a.reads && a.reads <= 2 * 9, "%s: %llu images read in two steps", what,
 		   (unsigned long long)a.reads);
 	if (h->files >= WSE_FILES_GRADS)
-		ok(a.held && a.held <= made && 2 * a.held > made,
+		ok(a.held && a.held <= made + made / 100 * more && 2 * a.held > made,
 		   "%s: %.1f MB of gradients at once, of %.1f", what, (double)a.held / 1e6,
 		   (double)made / 1e6);
 	return (double)use.ru_maxrss * 1024;
@@ -493,6 +498,12 @@ int main(void)
 			 {gpt, sparse, tile, 1, 2, NULL, WSE_FILES_NONE, 0}},
 			{"three quarters left out, weights in a file",
 			 {gpt, sparse, tile, 1, 1, NULL, WSE_FILES_STATE, 0}},
+			{"three quarters left out, gradients and images, too",
+			 {longer, sparse_four, wide, 1, 1, NULL, WSE_FILES_IMAGES, 0}},
+			{"three quarters left out, so on two devices",
+			 {longer, sparse_four, wide, 2, 1, NULL, WSE_FILES_IMAGES, 0}},
+			{"three quarters left out, so on two ranks",
+			 {longer, sparse_four, wide, 1, 2, NULL, WSE_FILES_IMAGES, 0}},
 			{"a block of 64 on a quarter of the columns",
 			 {block_64, NULL, "sim:func,rows=16,cols=64", 1, 1, NULL, WSE_FILES_NONE,
 			  0}},
