@@ -145,8 +145,7 @@ static inline bool issue(struct twin_mesh *m, struct twin_core *c, uint32_t tcw,
 {
 	unsigned int which = (tcw & WSE_TCW_ENGINE_MASK) >> WSE_TCW_ENGINE_SHIFT;
 
-	if (which == WSE_ENGINE_L && !twin_is_stream(tcw & WSE_TCW_OP_MASK) &&
-	    twin_issue_quick(m, c, tcw, scalar))
+	if (twin_issue_quick(m, c, tcw, scalar))
 		return true;
 	if (which > WSE_ENGINE_M1 || c->eng[which].n || !m->quick ||
 	    c->ecyc[which] >= m->equantum || !begin_known(m, c, &c->eng[which], which, tcw, scalar))

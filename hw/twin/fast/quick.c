@@ -63,8 +63,6 @@ static bool find_op(struct twin_quick *w, uint32_t tcw, const uint32_t *const ds
 
 	w->tcw = TWIN_QUICK_NONE;
 	w->code = NULL;
-	if (kind == TWIN_VOP_NONE)
-		return false;
 	src2 = !(tcw & WSE_TCW_SCALAR_MASK) && kind != TWIN_VOP_UNARY && !reduces;
 	w->src2 = src2;
 	for (i = 0; i < 2u + src2; i++) {
@@ -191,8 +189,8 @@ struct twin_quick *twin_issue_quick(struct twin_mesh *m, struct twin_core *c, ui
 					c->dsr[TWIN_TCW_FIELD(tcw, SRC2)]};
 	struct twin_quick *w;
 
-	if (!m->quick || tcw & WSE_TCW_ENGINE_MASK || c->eng[WSE_ENGINE_L].n ||
-	    c->ecyc[WSE_ENGINE_L] >= TWIN_QUICK_CYCLES)
+	if (tcw & WSE_TCW_ENGINE_MASK || twin_vop_kind(tcw & WSE_TCW_OP_MASK) == TWIN_VOP_NONE ||
+	    !m->quick || c->eng[WSE_ENGINE_L].n || c->ecyc[WSE_ENGINE_L] >= TWIN_QUICK_CYCLES)
 		return NULL;
 	w = do_now(m, c, tcw, scalar, dsr, true);
 	if (!w)

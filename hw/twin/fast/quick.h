@@ -30,7 +30,7 @@ struct twin_quick {
 #define TWIN_QUICK_CYCLES (TWIN_EQUANTUM - 2) /* that L may have worked in this round before */
 
 int twin_quick_create(struct twin_mesh *m); /* what the part's cores share; 0, or -1: no memory */
-/* a vector instruction at its ISSUE: what it does, which is done; NULL: nothing was, queue it */
+/* an ISSUE of a vector instruction: what it does, which is done; NULL: nothing was, queue it */
 struct twin_quick *twin_issue_quick(struct twin_mesh *m, struct twin_core *c, uint32_t tcw,
 				    uint32_t scalar);
 /* struct twin_fast: run_vector */
