@@ -16,6 +16,7 @@
 #define BITS	16u
 #define BUCKETS (1u << BITS)
 #define PASSES	(64 / BITS)
+_Static_assert(WSE_CHOOSE_BYTES == PASSES * BUCKETS * sizeof(uint64_t), "as counts are spread");
 
 /* the search for the key of the n-th smallest of a part's */
 struct search {

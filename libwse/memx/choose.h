@@ -10,6 +10,9 @@
 #include "memx/mask.h"
 #include "memx/share.h"
 
+/* of a part of the weights what each rank sends each other one for a choice among them: counts */
+#define WSE_CHOOSE_BYTES (4ull * 65536 * sizeof(uint64_t))
+
 /* streams of the generator, above those of initial values; | tensor */
 #define WSE_CHOOSE_RANDOM ((uint64_t)0x6d61736b << 32)
 /* and of what grows after a step; | tensor, and the step is in the seed */

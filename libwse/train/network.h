@@ -8,12 +8,12 @@
 
 /* bytes one way */
 struct wse_carried {
-	uint64_t grads, images, losses, squares;
+	uint64_t grads, images, losses, squares, counts;
 };
 
 static inline uint64_t wse_carried_sum(const struct wse_carried *c)
 {
-	return c->grads + c->images + c->losses + c->squares;
+	return c->grads + c->images + c->losses + c->squares + c->counts;
 }
 
 struct wse_network {
@@ -22,9 +22,11 @@ struct wse_network {
 };
 
 /*
- * ranks with as many devices each. What changes from step to step is not in it: gradients of rows.
+ * ranks with as many devices each; of a step in which the gradients of units are of all weights, as
+ * dense [units] says (plan_sparse.h), with the counts of weights by which masks change then. NULL:
+ * of a usual one. What changes from step to step is not in it: gradients of rows.
  */
 int wse_network_of(const struct wse_config *cfg, const struct wse_plan *plan, uint32_t ranks,
-		   struct wse_network *n);
+		   const double *dense, struct wse_network *n);
 
 #endif

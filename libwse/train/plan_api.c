@@ -2,6 +2,7 @@
 /* The public call on plans: a device's shape, or the one that its URI names. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -68,14 +69,57 @@ static void fill(const struct wse_config *cfg, const struct wse_plan *p, struct 
 	out->columns = p->graph.tile.cols;
 }
 
-/* bytes of a step out of one rank and into it, in MB */
+/* a step after which RigL changes masks, and the mean of the run's */
+static void print_updates(const struct wse_config *cfg, struct wse_plan *p, uint32_t ranks,
+			  const struct wse_exec_cfg *log)
+{
+	double *dense = calloc(p->graph.nunits + 1ul, sizeof(*dense)), any = 0.0;
+	struct wse_network n[2];
+	struct wse_plan_step s[2];
+	int ret = 0;
+
+	for (int i = 0; i < 2 && dense && !ret; i++) {
+		ret = wse_plan_dense_grads(cfg, &p->graph, i ? WSE_PLAN_MEAN : WSE_PLAN_UPDATES,
+					   dense, &any);
+		ret = ret ? ret : wse_network_of(cfg, p, ranks, dense, &n[i]);
+		if (!ret)
+			s[i] = wse_plan_dense_step(p, dense);
+	}
+	free(dense);
+	if (ret || any <= 0.0)
+		return;
+	wse_logf(
+		log, WSE_LOG_INFO,
+		"updates          %.4g of the steps change masks by gradients of all weights: %.0f "
+		"cycles a micro-batch, %.0f bytes in, %.0f out",
+		any, s[0].cycles, s[0].in, s[0].out);
+	if (ranks > 1)
+		wse_logf(
+			log, WSE_LOG_INFO,
+			"                 a rank %.1f MB out, %.1f in at most, gradients %.1f, %.1f, "
+			"counts of weights %.1f",
+			1e-6 * (double)wse_carried_sum(&n[0].out),
+			1e-6 * (double)wse_carried_sum(&n[0].in), 1e-6 * (double)n[0].out.grads,
+			1e-6 * (double)n[0].in.grads, 1e-6 * (double)n[0].out.counts);
+	wse_logf(
+		log, WSE_LOG_INFO,
+		"                 the mean of all steps: %.0f cycles a micro-batch, %.0f bytes in, "
+		"%.0f out",
+		s[1].cycles, s[1].in, s[1].out);
+	if (ranks > 1)
+		wse_logf(log, WSE_LOG_INFO, "                 a rank %.1f MB out, %.1f in at most",
+			 1e-6 * (double)wse_carried_sum(&n[1].out),
+			 1e-6 * (double)wse_carried_sum(&n[1].in));
+}
+
+/* bytes of a usual step out of one rank and into it, in MB */
 static void print_network(const struct wse_config *cfg, const struct wse_plan *p, uint32_t ranks,
 			  const struct wse_exec_cfg *log)
 {
 	const double mb = 1e-6;
 	struct wse_network n;
 
-	if (wse_network_of(cfg, p, ranks, &n))
+	if (wse_network_of(cfg, p, ranks, NULL, &n))
 		return;
 	wse_logf(log, WSE_LOG_INFO,
 		 "network          %u ranks, a step of one: %.1f MB out, %.1f in at most", ranks,
@@ -243,6 +287,8 @@ static int plan(const struct wse_params *params, const char *uri, uint32_t flags
 			print_text(&p, log);
 		else if (ranks > 1)
 			print_network(&params->cfg, &p, ranks, log);
+		if (!m.forward)
+			print_updates(&params->cfg, &p, ranks ? ranks : 1, log);
 	}
 	wse_plan_fini(&p);
 	return ret;

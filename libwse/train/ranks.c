@@ -201,12 +201,12 @@ static void say_ranks(struct wse_session *s)
 	uint32_t m = s->plan.micro_batches, n = wse_ranks_devices(r);
 	struct wse_network net;
 
-	if (r->rank || r->ranks == 1 || wse_network_of(&s->cfg, &s->plan, r->ranks, &net))
+	if (r->rank || r->ranks == 1 || wse_network_of(&s->cfg, &s->plan, r->ranks, NULL, &net))
 		return;
 	wse_logf(
 		&s->log, WSE_LOG_INFO,
 		"| %u ranks, %u wafers; a rank sends up to %.1f MB of gradients and %.1f MB of images "
-		"a step",
+		"in a usual step",
 		r->ranks, n, 1e-6 * (double)net.out.grads, 1e-6 * (double)net.out.images);
 	if (n > m)
 		wse_logf(&s->log, WSE_LOG_WARN,

@@ -223,7 +223,7 @@ static int use(struct job *j, struct wse_link *link, uint32_t rank)
 			unlink(path);
 	}
 	if (!ret && !rank)
-		ret = wse_network_of(&cfg, &s.plan, h->ranks, &n);
+		ret = wse_network_of(&cfg, &s.plan, h->ranks, NULL, &n);
 	if (!ret && !rank) {
 		j->planned_out = wse_carried_sum(&n.out);
 		j->planned_in = wse_carried_sum(&n.in);
