@@ -2,12 +2,15 @@
 /* Devices on paper: their shape, and what bounds a step on them. */
 #include "train/plan_device.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/error.h"
 #include "ops/ops.h"
 
@@ -23,22 +26,64 @@ static const struct {
 /* tiles that a wafer is cut into, side by side */
 #define TILES_MOST 16u
 
-static const struct {
-	const char *key;
-	int whole;
-	double from, most;
-} options[] = {{"rows", 1, 1, 65535}, {"cols", 1, 1, 65535},	   {"lanes", 1, 1, 65535},
-	       {"sram", 1, 1, 1e9},   {"tiles", 1, 0, TILES_MOST}, {"link", 0, 0, 1e9},
-	       {"ghz", 0, 0, 1e9}};
+/* what a URI says; of link and ghz 0: nothing */
+struct values {
+	uint32_t rows, cols, lanes, sram, tiles;
+	double link, ghz;
+};
 
-enum { ROWS, COLS, LANES, SRAM, TILES, LINK, GHZ, OPTIONS };
+enum type { WHOLE, NUMBER };
+
+static const struct option {
+	const char *key;
+	enum type type;
+	double from, to;
+	size_t at; /* a uint32_t of struct values, or a double */
+	const char *more;
+} options[] = {
+	{"rows", WHOLE, 1, 65535, offsetof(struct values, rows), ""},
+	{"cols", WHOLE, 1, 65535, offsetof(struct values, cols), ""},
+	{"lanes", WHOLE, 1, 65535, offsetof(struct values, lanes), ""},
+	{"sram", WHOLE, 1, 1000000000, offsetof(struct values, sram), " bytes"},
+	{"tiles", WHOLE, 0, TILES_MOST, offsetof(struct values, tiles),
+	 ", where 0 takes those of the shortest step"},
+	{"link", NUMBER, 1e-3, 1e9, offsetof(struct values, link), " bytes a cycle"},
+	{"ghz", NUMBER, 1e-3, 1e3, offsetof(struct values, ghz), ""},
+};
+
+enum { OPTIONS = sizeof(options) / sizeof(options[0]) };
+
+/* in decimal, all of the text */
+static int read_value(const struct option *o, const char *text, struct values *v)
+{
+	char *at = (char *)v + o->at, *stop;
+	uint64_t n;
+	double x;
+
+	if (o->type == WHOLE) {
+		if (wse_decimal(text, text + strlen(text), (uint64_t)o->to, &n) || n < o->from)
+			return -EINVAL;
+		*(uint32_t *)(void *)at = (uint32_t)n;
+		return 0;
+	}
+	if (!isdigit((unsigned char)text[0]) || strpbrk(text, "xX"))
+		return -EINVAL;
+	x = strtod(text, &stop);
+	if (*stop || !(x >= o->from && x <= o->to))
+		return -EINVAL;
+	*(double *)(void *)at = x;
+	return 0;
+}
 
 /* "key=number,..." */
-static int read_options(const char *uri, const char *p, double v[OPTIONS])
+static int read_options(const char *uri, const char *p, struct values *v)
 {
+	uint32_t seen = 0;
+
 	while (*p) {
 		size_t n = strcspn(p, "="), end = strcspn(p, ","), i = 0;
-		char *stop;
+		const struct option *o;
+		char text[40];
 
 		while (i < OPTIONS &&
 		       (strlen(options[i].key) != n || strncmp(options[i].key, p, n)))
@@ -48,13 +93,19 @@ static int read_options(const char *uri, const char *p, double v[OPTIONS])
 					"%.200s: \"%.*s\" is no option of plan:, which has rows, "
 					"cols, lanes, sram, tiles, link and ghz",
 					uri, (int)(end < 40 ? end : 40), p);
-		v[i] = strtod(p + n + 1, &stop);
-		if (stop != p + end || !(v[i] >= options[i].from) || v[i] > options[i].most ||
-		    (options[i].whole ? v[i] != floor(v[i]) : v[i] <= 0.0))
-			return wse_fail(
-				-EINVAL, "%.200s: %s takes a positive %s%s", uri, options[i].key,
-				options[i].whole ? "whole number" : "number",
-				i == TILES ? " up to 16, or 0: those of the shortest step" : "");
+		o = &options[i];
+		if (seen & 1u << i)
+			return wse_fail(-EINVAL, "%.200s: %s is there twice", uri, o->key);
+		seen |= 1u << i;
+		/* what is cut off is too long to be in range */
+		snprintf(text, sizeof(text), "%.*s", (int)(end - n - 1 < 39 ? end - n - 1 : 39),
+			 p + n + 1);
+		if (end - n - 1 > 39 || read_value(o, text, v))
+			return wse_fail(-EINVAL,
+					"%.200s: %s is \"%s\": it takes a %s from %.10g to %.10g%s",
+					uri, o->key, text,
+					o->type == WHOLE ? "whole number" : "number", o->from,
+					o->to, o->more);
 		p += end + (p[end] == ',');
 	}
 	return 0;
@@ -62,7 +113,7 @@ static int read_options(const char *uri, const char *p, double v[OPTIONS])
 
 int wse_plan_device(const char *uri, struct wse_plan_device *d)
 {
-	double v[OPTIONS] = {4, 4, 8, 48 * 1024, 1, 0, 0};
+	struct values v = {.rows = 4, .cols = 4, .lanes = 8, .sram = 48 * 1024, .tiles = 1};
 	const char *own = uri + 5;
 
 	if (strncmp(uri, "plan:", 5))
@@ -72,7 +123,7 @@ int wse_plan_device(const char *uri, struct wse_plan_device *d)
 
 		if (strncmp(own, presets[i].name, n) || (own[n] && own[n] != ','))
 			continue;
-		if (read_options(uri, presets[i].is, v))
+		if (read_options(uri, presets[i].is, &v))
 			return -EINVAL;
 		own += n + (own[n] == ',');
 		break;
@@ -82,15 +133,13 @@ int wse_plan_device(const char *uri, struct wse_plan_device *d)
 				"%.200s: the presets of plan: are cs2; or give "
 				"plan:rows=R,cols=C,lanes=L,link=B,ghz=F",
 				uri);
-	if (read_options(uri, own, v))
+	if (read_options(uri, own, &v))
 		return -EINVAL;
-	d->tile = (struct wse_tile){.rows = (uint32_t)v[ROWS],
-				    .cols = (uint32_t)v[COLS],
-				    .lanes = (uint32_t)v[LANES],
-				    .sram = (uint32_t)v[SRAM]};
-	d->tiles = (uint32_t)v[TILES];
-	d->link = v[LINK];
-	d->ghz = v[GHZ];
+	d->tile =
+		(struct wse_tile){.rows = v.rows, .cols = v.cols, .lanes = v.lanes, .sram = v.sram};
+	d->tiles = v.tiles;
+	d->link = v.link;
+	d->ghz = v.ghz;
 	if (d->tiles > d->tile.cols)
 		return wse_fail(-EINVAL, "%.200s: %u columns are no %u tiles: choose tiles=%u", uri,
 				d->tile.cols, d->tiles, d->tile.cols);
