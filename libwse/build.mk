@@ -246,6 +246,9 @@ LDFLAGS_asan/libwse/tests/train/test-grad-file := $(BAD_DISK)
 # one asks the twin behind a session
 LDFLAGS_libwse/tests/train/test-tall := -Wl,--wrap=wse_device_open
 LDFLAGS_asan/libwse/tests/train/test-tall := $(LDFLAGS_libwse/tests/train/test-tall)
+# one has trainers that are ranks of each other, threads of a process
+LDFLAGS_libwse/tests/train/test-rank-trainers := -Wl,--wrap=wse_link_find
+LDFLAGS_asan/libwse/tests/train/test-rank-trainers := -Wl,--wrap=wse_link_find
 # one reads the counters beside the trainer
 LDFLAGS_libwse/tests/train/test-live := $(LDFLAGS_libwse/tests/train/test-tall)
 LDFLAGS_asan/libwse/tests/train/test-live := $(LDFLAGS_libwse/tests/train/test-tall)

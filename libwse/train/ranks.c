@@ -388,6 +388,11 @@ void wse_ranks_close(struct wse_session *s)
 	s->ranks = NULL;
 }
 
+struct wse_hosts *wse_ranks_hosts(const struct wse_ranks *r)
+{
+	return r->hosts;
+}
+
 uint32_t wse_ranks_rank(const struct wse_ranks *r)
 {
 	return r->rank;
@@ -566,6 +571,29 @@ static int compare_loaded(struct wse_session *s, const char *path)
 				"same folder, on storage that they share",
 				path, wse_hosts_name(r->hosts, i, who, sizeof(who)));
 	free(all);
+	return ret ? ret : wse_memx_loaded(s->memx);
+}
+
+int wse_ranks_load_each(struct wse_session *s, const char *path, enum wse_ckpt_load what, int err)
+{
+	struct order o = {.kind = WSE_TOGETHER_LOAD, .flags = what};
+	char thing[WSE_PATH + 32];
+	struct wse_failure why;
+	struct loaded mine;
+	int ret, done = 0;
+
+	/* its step is what was loaded, or not: compared below */
+	snprintf(thing, sizeof(thing), "file as checkpoint %.300s", path);
+	err = err ? err : what_is_loaded(s, path, &mine);
+	wse_failure_keep(&why, err);
+	ret = meet(s, o);
+	if (ret)
+		return ret;
+	if (err)
+		wse_failure_tell(&why);
+	ret = wse_ranks_agree(s->ranks, err, err ? 0 : wse_ranks_sum(&mine, sizeof(mine)) + what,
+			      thing, &done);
+	s->torn |= ret && done;
 	return ret ? ret : wse_memx_loaded(s->memx);
 }
 

@@ -23,6 +23,7 @@ int wse_ranks_join(struct wse_session *s, struct wse_hosts *hosts, int err);
 /* waits until all ranks have come here, unless the run failed */
 void wse_ranks_close(struct wse_session *s);
 
+struct wse_hosts *wse_ranks_hosts(const struct wse_ranks *r);
 uint32_t wse_ranks_rank(const struct wse_ranks *r);
 uint32_t wse_ranks_ranks(const struct wse_ranks *r);
 uint32_t wse_ranks_devices(const struct wse_ranks *r);	/* of all, in the last step */
@@ -69,8 +70,20 @@ int wse_ranks_collect(struct wse_session *s);
 int wse_ranks_read_first(struct wse_session *s, int (*read)(void *ctx), void *ctx);
 int wse_ranks_read_all(struct wse_session *s, int (*read)(void *ctx), void *ctx);
 
-/* rank 0: what it has loaded, the others load and compare; or all of them call it */
+/* rank 0: what it has loaded, the others load and compare */
 int wse_ranks_load(struct wse_session *s, const char *path, enum wse_ckpt_load what);
+/*
+ * All ranks: each has loaded it (err 0), or has not, with its sentence. An error is that of all,
+ * and the run can go on; what was loaded on some ranks alone leaves the session torn
+ */
+int wse_ranks_load_each(struct wse_session *s, const char *path, enum wse_ckpt_load what, int err);
+/*
+ * All ranks, after they have met: did something with a checksum (err 0), or could not, with its
+ * sentence. Returns the error of the first that could not, or -EINVAL: a rank has another `thing`.
+ * *done: some rank could
+ */
+int wse_ranks_agree(struct wse_ranks *r, int err, uint64_t sum, const char *thing, int *done);
+uint64_t wse_ranks_sum(const void *bytes, size_t n);
 /* rank 0: the run ends, with err and its sentence. Returns err, or what the link failed with */
 int wse_ranks_end(struct wse_session *s, int err, int stopped);
 /* the others: do as rank 0 says until the run ends */

@@ -433,7 +433,7 @@ int wse_trainer_tensor(struct wse_trainer *t, uint32_t i, struct wse_tensor_info
 int wse_trainer_set_tensor(struct wse_trainer *t, uint32_t i, const float *data, uint64_t n)
 {
 	const struct wse_tensor *row;
-	int ret, entered = enter_tensor(t, i, &row, &ret);
+	int ret, done, entered = enter_tensor(t, i, &row, &ret);
 
 	if (entered)
 		return entered;
@@ -444,12 +444,23 @@ int wse_trainer_set_tensor(struct wse_trainer *t, uint32_t i, const float *data,
 		if (!(data[j] - data[j] == 0.0f))
 			ret = wse_fail(-ERANGE, "%s: element %llu is not finite", row->name,
 				       (unsigned long long)j);
+	/* all ranks can, and with the same values, before any does */
+	if (t->s.ranks && !wse_ranks_failed(t->s.ranks)) {
+		struct wse_failure why;
+
+		wse_failure_keep(&why, ret);
+		ret = wse_ranks_meet(&t->s, WSE_TOGETHER_TENSOR, i);
+		if (!ret && why.err)
+			wse_failure_tell(&why);
+		ret = ret ? ret
+			  : wse_ranks_agree(t->s.ranks, why.err,
+					    why.err ? 0 : wse_ranks_sum(data, n * sizeof(*data)),
+					    row ? row->name : "tensor", &done);
+	}
 	if (!ret)
 		ret = wse_memx_write(t->s.memx, WSE_MEMX_P, i, 0, n, data);
 	if (!ret)
 		ret = wse_memx_refresh(t->s.memx);
-	if (!ret && t->s.ranks)
-		ret = wse_ranks_meet(&t->s, WSE_TOGETHER_TENSOR, i);
 	if (!ret && t->s.ranks)
 		ret = wse_memx_loaded(t->s.memx);
 	return leave(t, ret);
@@ -480,8 +491,8 @@ int wse_trainer_load(struct wse_trainer *t, const char *path, enum wse_ckpt_load
 		ret = wse_fail(-EINVAL,
 			       path ? "an unknown enum wse_ckpt_load" : "the path is NULL");
 	ret = ret ? ret : wse_session_load(&t->s, path, what);
-	if (!ret && t->s.ranks)
-		ret = wse_ranks_load(&t->s, path, what);
+	if (t->s.ranks)
+		ret = wse_ranks_load_each(&t->s, path ? path : "", what, ret);
 	return leave(t, ret);
 }
 
