@@ -60,6 +60,9 @@ all: $(ALL)
 setup: ## install the packages that building and testing need (apt-get, as root)
 	scripts/setup
 
+# Where the kernel gives huge pages to who asks, malloc asks: the compiler takes 6 to 10 % less CPU
+# time, a plan 20 %
+test: export GLIBC_TUNABLES ?= glibc.malloc.hugetlb=1
 test: setup-if-missing ## build everything and run every test that fits in CI
 	$(MAKE) $(JOBS) all
 	selftests/run-suites $(LONG) $(BESIDE) $(SUITES)

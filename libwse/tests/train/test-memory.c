@@ -453,11 +453,16 @@ static void network(const char *what, const char *yaml, const char *set, const c
 	   (double)in / 1e6);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-	int fd = mkstemp(text);
-	FILE *f = fdopen(fd, "w");
+	int fd;
+	FILE *f;
 
+	/* huge pages for malloc take more than what is in them, and no plan knows of them */
+	if (argc && getenv("GLIBC_TUNABLES") && !unsetenv("GLIBC_TUNABLES"))
+		execv("/proc/self/exe", argv);
+	fd = mkstemp(text);
+	f = fdopen(fd, "w");
 	if (!f)
 		return 1;
 	for (uint32_t i = 0, x = 1; i < 20000; i++) {
