@@ -134,9 +134,13 @@ static int check_views(const struct wse_st_file *f, struct wse_st_view *views, u
 		       wse_st_each each, void *ctx)
 {
 	struct wse_st_meta *meta = malloc((f->nmeta + 1ul) * sizeof(*meta));
-	char *buffer = malloc(WSE_ST_PIECE);
+	uint64_t largest = 1;
+	char *buffer;
 	int ours = is_ours(f), ret = 0;
 
+	for (uint32_t i = 0; i < n; i++)
+		largest = views[i].bytes > largest ? views[i].bytes : largest;
+	buffer = malloc(largest < WSE_ST_PIECE ? largest : WSE_ST_PIECE);
 	if (!meta || !buffer)
 		ret = wse_fail(-ENOMEM, "no memory to read it");
 	else if (f->nmeta)
