@@ -272,21 +272,29 @@ static int oracle(struct wse_oracle_run *o, const struct wse_op *op)
 	return 0;
 }
 
-/* from kernels on the RTL (tests/device/test-loss.c prints them), the start included */
-enum { PART_CYCLES = 6, PART_TOKEN = 2, PART_ONCE = 140, GRAD_CYCLES = 7, GRAD_ONCE = 100 };
-enum { JOIN_TOKEN = 25, JOIN_HOP = 35, JOIN_ONCE = 400 };
+/*
+ * from kernels on the RTL (tests/device/test-loss.c prints them), the start included. Of a part in
+ * tenths of a cycle: for each class and token, for each token, of the first part more, as it begins
+ * the sums; beyond 32 tokens a row is two operations.
+ */
+enum { PART_CLASS = 53, PART_TOKEN = 170, PART_FIRST = 52, PART_LONG = 190, PART_ONCE = 420 };
+enum { GRAD_CYCLES = 7, GRAD_ONCE = 100 };
+enum { JOIN_TOKEN = 25, JOIN_HOP = 35, JOIN_ONCE = 400, JOIN_LONG = 170 };
 
 static uint64_t part_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
-	return WSE_START_CYCLES + (uint64_t)g->t * (op->arg[A_ROWS] * PART_CYCLES + PART_TOKEN) +
-	       PART_ONCE;
+	uint64_t token = op->arg[A_ROWS] * PART_CLASS + PART_TOKEN;
+
+	if (!op->arg[A_FIRST])
+		token += PART_FIRST;
+	return WSE_START_CYCLES + g->t * token / 10 + PART_ONCE + (g->t > 32 ? PART_LONG : 0);
 }
 
 static uint64_t join_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
 	(void)op;
 	return WSE_START_CYCLES + (uint64_t)g->t * JOIN_TOKEN + 2 * JOIN_HOP * g->tile.cols +
-	       JOIN_ONCE;
+	       JOIN_ONCE + (g->t > 32 ? JOIN_LONG : 0);
 }
 
 static uint64_t grad_cycles(const struct wse_graph *g, const struct wse_op *op)

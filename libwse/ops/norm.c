@@ -431,14 +431,19 @@ static uint64_t norm_cycles(const struct wse_graph *g, const struct wse_op *op)
 	uint64_t row = 184ull * g->tile.cols / 10; /* the sums go round */
 
 	/* no sums of x; from 17 tokens on the mean lies in memory, as x does */
-	uint64_t rms = op->out[OUT_MEAN] != WSE_NO_VALUE
-			       ? 0
-			       : 100 + 20 * g->tile.cols + (t > 16 ? 3 * h * t / 4 : 0);
+	uint64_t rms = 100 + 20 * g->tile.cols + (t > 16 ? 3 * h * t / 4 : 0);
+
+	if (t > 32)
+		rms = 20 * g->tile.cols + 4 * t - 70 + h * (5 + t * 5 / 8);
+	if (op->out[OUT_MEAN] != WSE_NO_VALUE)
+		rms = 0;
 
 	uint64_t sum =
 		t <= 8 ? 742 + row + h * 51 / 2 : 480 + 6 * t + row + 95 * shorter + 2 * h * t;
 
 	sum += h * odd_row(g, 7);
+	if (t > 32) /* measured of 40, 48 and 64 tokens */
+		sum = 724 + t * 463 / 100 + row + 40 * shorter + h * (20 + t * 144 / 100);
 	/* with a mean, among all forms of the kernel */
 	if (!rms && !strncmp(g->programs[op->program].file, "full", 4))
 		sum += sum / 20;
@@ -448,18 +453,22 @@ static uint64_t norm_cycles(const struct wse_graph *g, const struct wse_op *op)
 static uint64_t norm_back_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
 	/* tenths of a cycle: scalar operands, then the lanes; the sums go round */
-	uint64_t feature = g->t <= 8 ? 690 : 155 + g->t * 481 / 10;
+	int rms = op->in[IN_MEAN] == WSE_NO_VALUE;
+	uint64_t t = g->t, feature = t <= 8 ? 690 : 155 + t * 481 / 10;
+	uint64_t once = t <= 8 ? 839 : 880 + t * 7 / 4;
 	uint64_t row = 108ull * g->tile.cols;
 
-	if (op->in[IN_MEAN] == WSE_NO_VALUE)
-		feature -= g->t > 16 ? 225 : 120;
+	if (rms)
+		feature -= t > 16 ? 225 : 120;
+	feature += odd_row(g, 160);
+	/* beyond 32 tokens the sums have no room in the accumulators: measured of 40, 48 and 64 */
+	if (t > 32) {
+		feature = rms ? 392 + t * 35 : 304 + t * 537 / 10;
+		once = rms ? 759 + t * 5 / 2 : 799 + t * 9 / 2;
+	}
 	if (!has_bias(op))
 		feature -= 50;
-
-	feature += odd_row(g, 160);
-	/* beyond 32 tokens the sums have no room in the accumulators */
-	return WSE_START_CYCLES + (g->t <= 8 ? 839 : 880 + g->t * 7 / 4) + (g->t > 32 ? 550 : 0) +
-	       (g->values[op->in[IN_X]].rows * feature + row) / 10;
+	return WSE_START_CYCLES + once + (g->values[op->in[IN_X]].rows * feature + row) / 10;
 }
 
 const struct wse_op_type wse_type_norm = {.name = "norm",

@@ -402,6 +402,10 @@ int main(int argc, char **argv)
 	static const char *const thin[] = {"model.hidden_size=16", "model.num_hidden_layers=4",
 					   "model.max_position_embeddings=128",
 					   "model.recompute=spill"};
+	static const char *const narrow[] = {"model.hidden_size=16",
+					     "model.max_position_embeddings=32"};
+	static const char *const many[] = {"model.hidden_size=16",
+					   "model.max_position_embeddings=128"};
 	static const char *const sparse[] = {"sparsity={sparsity: 0.75, param_filter: '*'}"};
 	static const char *const half[] = {"train_dataloader.batch_size=128",
 					   "train_dataloader.micro_batch_size=128",
@@ -447,6 +451,11 @@ int main(int argc, char **argv)
 	step("hidden 64, 32 tokens", URI, gpt, two, 2, NULL);
 	step("hidden 64, 8 tokens, inputs spilled", URI, gpt, eight, 2, NULL);
 	step("hidden 16, inputs spilled", URI, gpt, thin, 4, NULL);
+	step("two buses, hidden 16", "sim:rtl,rows=2,cols=4,group=2", gpt, narrow, 2, NULL);
+	step("two buses, hidden 16, inputs spilled", "sim:rtl,rows=2,cols=4,group=2", gpt, thin, 4,
+	     NULL);
+	step("two buses, LLaMA's form, 64 tokens", "sim:rtl,rows=2,cols=4,group=2", gpt, many, 2,
+	     llama);
 	wse_copies_beside = 0;
 	step("hidden 64, 8 tokens, inputs spilled between kernels", URI, gpt, eight, 2, NULL);
 	wse_copies_beside = 1;
