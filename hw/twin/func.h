@@ -35,7 +35,7 @@ uint64_t twin_race_count(struct wse_machine *m, const char **text);
 	X(axpys, "runs through such a set that is stream AXPY alone")                          \
 	X(pairs, "stream AXPYs of two cores done together")                                    \
 	X(f32_rows, "operands of stream AXPY read from their copy in binary32")               \
-	X(f32_cols, "operands of stream DOT read from their copy in binary32")                \
+	X(f32_cols, "operands of stream DOT read from their copy by columns")                  \
 	X(fused, "sums whose products are exact, by fused operations")                         \
 	X(resumed, "cores that went on in the round of a run")                                 \
 	X(in_place, "rows of stream blocks read where they lie")                               \

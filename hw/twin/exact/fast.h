@@ -63,9 +63,9 @@ struct twin_f32_copy {
 	int32_t base, stride1;	     /* the operand */
 	uint32_t tokens, rows;
 	uint32_t lo, hi;	     /* SRAM bytes that it depends on: [lo, hi) */
-	const float *copy;	     /* in binary32; NULL: it is too large for one */
-	float *v;		     /* room for copies */
-	size_t cap;
+	const void *copy;	     /* NULL: it is too large for one */
+	void *room;		     /* for copies */
+	size_t cap;		     /* bytes */
 };
 
 /* ---- the table ---- */

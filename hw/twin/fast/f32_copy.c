@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Copies in binary32 of operands that the lanes read again and again, with the range of their
- * values: the bf16 operand of a stream AXPY by rows, that of a DOT by columns. A copy ends when
+ * Copies of bf16 operands that the lanes read again and again, with the range of their values: that
+ * of a stream AXPY by rows in binary32, that of a DOT by columns, as bf16. A copy ends when
  * something writes to the memory that it was made of. The first use of an operand makes no copy by
  * rows, as it may be the only use; nor is there one when the copies of all cores would fill more
  * than half of the second cache, where bf16 is half as much to fetch.
@@ -41,8 +41,8 @@ void twin_f32_changed(struct twin_core *c, uint32_t off, uint32_t len)
 
 void twin_f32_free(struct twin_core *c)
 {
-	free(c->f32_copy[0].v);
-	free(c->f32_copy[1].v);
+	free(c->f32_copy[0].room);
+	free(c->f32_copy[1].room);
 }
 
 /* how many values a copy by rows may have: all cores' together half of the second cache */
@@ -61,15 +61,15 @@ static bool same(const struct twin_f32_copy *w, const struct twin_opnd *x)
 	       w->rows == x->len1;
 }
 
-/* room for n values; false: no memory */
+/* room for n bytes; false: no memory */
 static bool reserve(struct twin_f32_copy *w, size_t n)
 {
 	if (w->cap >= n)
 		return true;
-	free(w->v);
-	w->v = aligned_alloc(64, (n * sizeof(*w->v) + 63) & ~(size_t)63);
-	w->cap = w->v ? n : 0;
-	return w->v;
+	free(w->room);
+	w->room = aligned_alloc(64, (n + 63) & ~(size_t)63);
+	w->cap = w->room ? n : 0;
+	return w->room;
 }
 
 /* another operand takes the place of the copy's */
@@ -87,7 +87,7 @@ static void take(struct twin_core *c, struct twin_f32_copy *w, const struct twin
 	w->hi = (uint32_t)(x->base + (span > 0 ? span : 0)) + x->len * 2u;
 }
 
-static void filled(struct twin_core *c, struct twin_f32_copy *w, const float *copy)
+static void filled(struct twin_core *c, struct twin_f32_copy *w, const void *copy)
 {
 	w->range = twin_range_of(c->sram + w->base, w->stride1, w->tokens, w->rows);
 	w->copy = copy;
@@ -109,11 +109,11 @@ const struct twin_f32_copy *twin_f32_rows(struct twin_core *c, const struct twin
 		w->uses = true;
 		return NULL;
 	}
-	if (copy && !reserve(w, n))
+	if (copy && !reserve(w, n * sizeof(float)))
 		return NULL;
 	if (copy)
-		k->to_rows(w->v, c->sram + x->base, x->stride1, x->len, x->len1);
-	filled(c, w, copy ? w->v : NULL);
+		k->to_rows(w->room, c->sram + x->base, x->stride1, x->len, x->len1);
+	filled(c, w, copy ? w->room : NULL);
 	return w;
 }
 
@@ -125,9 +125,9 @@ const struct twin_f32_copy *twin_f32_cols(struct twin_core *c, const struct twin
 	if (same(w, x) && w->full)
 		return w;
 	take(c, w, x);
-	if (!reserve(w, x->len * rows))
+	if (!reserve(w, x->len * rows * sizeof(uint16_t)))
 		return NULL;
-	twin_to_cols(w->v, c->sram + x->base, x->stride1, x->len, x->len1);
-	filled(c, w, w->v);
+	twin_to_cols(w->room, c->sram + x->base, x->stride1, x->len, x->len1);
+	filled(c, w, w->room);
 	return w;
 }

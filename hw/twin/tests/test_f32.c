@@ -7,6 +7,7 @@
 
 #include "check.h"
 #include "rig.h"
+#include "twin/exact/fp.h"
 #include "twin/fast/f32_copy.h"
 #include "twin/fast/kernels/kernels.h"
 #include "twin/twin.h"
@@ -42,7 +43,8 @@ static bool copies_fit(const struct twin_opnd *o)
 {
 	struct twin_core *c = &r.m->core[0];
 	const struct twin_f32_copy *by_rows, *by_cols;
-	const float *rows, *cols;
+	const uint16_t *cols;
+	const float *rows;
 	uint32_t k, t, bad = 0;
 
 	twin_f32_rows(c, kernels, o);
@@ -55,9 +57,8 @@ static bool copies_fit(const struct twin_opnd *o)
 	for (k = 0; k < ROWS; k++)
 		for (t = 0; t < LEN; t++) {
 			bad += memcmp(&rows[k * LEN + t], (uint32_t[]){element(o, k, t)}, 4) != 0;
-			bad += memcmp(&cols[(k / TWIN_PANEL * LEN + t) * TWIN_PANEL +
-					    k % TWIN_PANEL],
-				      (uint32_t[]){element(o, k, t)}, 4) != 0;
+			bad += twin_bf16_widen(cols[(k / TWIN_PANEL * LEN + t) * TWIN_PANEL +
+						    k % TWIN_PANEL]) != element(o, k, t);
 		}
 	return !bad;
 }

@@ -56,6 +56,7 @@ struct problem {
 	uint32_t acc[128], ref[128], other[128];
 	uint16_t x[64 * 128];
 	float copy[128 * (64 + TWIN_PANEL)];
+	uint16_t cols[128 * (64 + TWIN_PANEL)];
 	uint32_t w[512], out[512];
 	float v[512];
 };
@@ -72,15 +73,15 @@ static bool fused(struct twin_range a, struct twin_range b)
 	return exact;
 }
 
-/* a dense run from row `first` on, by the copies in binary32 that the twin keeps, or without */
+/* a dense run from row `first` on, by the copies that the twin keeps, or without */
 static void dense_dot(const struct twin_kernels *k, struct problem *p, uint32_t tokens, uint32_t nb,
 		      uint32_t rows, uint32_t first)
 {
 	struct twin_range x = twin_range_of(p->x, (int32_t)tokens * 2, tokens, rows);
 
-	memset(p->copy, 0x7f, sizeof(p->copy));
-	twin_to_cols(p->copy, (const uint8_t *)p->x, (int32_t)tokens * 2, tokens, rows);
-	k->dot_cols(p->acc, p->copy, first, tokens, nb, rows - first, p->out,
+	memset(p->cols, 0x7f, sizeof(p->cols));
+	twin_to_cols(p->cols, (const uint8_t *)p->x, (int32_t)tokens * 2, tokens, rows);
+	k->dot_cols(p->acc, p->cols, first, tokens, nb, rows - first, p->out,
 		    fused(x, k->range_of_sums(p->acc, nb * tokens)));
 }
 

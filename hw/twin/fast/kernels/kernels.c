@@ -10,9 +10,8 @@
 #pragma GCC target("avx2,fma")
 
 /* eight rows of eight bf16 to eight columns of eight binary32 */
-static void to_cols8(float *c, const uint8_t *x, int32_t stride)
+static void to_cols8(uint16_t *c, const uint8_t *x, int32_t stride)
 {
-	const __m128i zero = _mm_setzero_si128();
 	__m128i r[8], s[8];
 	unsigned int i;
 
@@ -32,19 +31,16 @@ static void to_cols8(float *c, const uint8_t *x, int32_t stride)
 		s[2 * i] = _mm_unpacklo_epi64(r[i], r[4 + i]);
 		s[2 * i + 1] = _mm_unpackhi_epi64(r[i], r[4 + i]);
 	}
-	for (i = 0; i < 8; i++, c += TWIN_PANEL) {
-		_mm_storeu_si128((__m128i *)(void *)c, _mm_unpacklo_epi16(zero, s[i]));
-		_mm_storeu_si128((__m128i *)(void *)(c + 4), _mm_unpackhi_epi16(zero, s[i]));
-	}
+	for (i = 0; i < 8; i++, c += TWIN_PANEL)
+		_mm_storeu_si128((__m128i *)(void *)c, s[i]);
 }
 
-void twin_to_cols(float *c, const uint8_t *x, int32_t stride, uint32_t tokens, uint32_t rows)
+void twin_to_cols(uint16_t *c, const uint8_t *x, int32_t stride, uint32_t tokens, uint32_t rows)
 {
 	uint32_t k, t;
-	uint16_t h;
 
 	for (k = 0; k < rows; k += 8, x += 8 * stride) {
-		float *to = c + (size_t)(k / TWIN_PANEL) * tokens * TWIN_PANEL + k % TWIN_PANEL;
+		uint16_t *to = c + (size_t)(k / TWIN_PANEL) * tokens * TWIN_PANEL + k % TWIN_PANEL;
 		uint32_t n = rows - k < 8 ? rows - k : 8, i;
 
 		if (n == 8) {
@@ -53,10 +49,8 @@ void twin_to_cols(float *c, const uint8_t *x, int32_t stride, uint32_t tokens, u
 			continue;
 		}
 		for (t = 0; t < tokens; t++)
-			for (i = 0; i < n; i++) {
-				memcpy(&h, x + (int32_t)i * stride + t * 2, 2);
-				to[t * TWIN_PANEL + i] = twin_f(twin_bf16_widen(h));
-			}
+			for (i = 0; i < n; i++)
+				memcpy(&to[t * TWIN_PANEL + i], x + (int32_t)i * stride + t * 2, 2);
 	}
 }
 

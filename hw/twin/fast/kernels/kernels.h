@@ -14,8 +14,8 @@
  * acc: [nb][tokens], x: row 0 of the operand (dense: the first row wanted), stride bytes to the
  * next. Dense means k ascending without holes, all nb features of each k in order.
  *
- * An operand that is used again and again is copied to binary32 first: by rows, r[k][tokens], or by
- * columns, c[(k + 15) / 16][tokens][16]: a token's values of neighbouring k side by side.
+ * An operand that is used again and again is copied first: to binary32 by rows, r[k][tokens], or as
+ * it is by columns, c[(k + 15) / 16][tokens][16]: a token's values of neighbouring k side by side.
  */
 struct twin_kernels {
 	/* v = a + b, n sums; v may be one of them */
@@ -32,7 +32,7 @@ struct twin_kernels {
 	void (*axpy_two)(uint32_t *const acc[2], const float *const r[2], uint32_t tokens,
 			 unsigned int nb, const float *v, uint32_t nk, bool fused);
 	/* out[nk][nb] of rows k ... k + nk - 1 */
-	void (*dot_cols)(const uint32_t *acc, const float *c, uint32_t k, uint32_t tokens,
+	void (*dot_cols)(const uint32_t *acc, const uint16_t *c, uint32_t k, uint32_t tokens,
 			 unsigned int nb, uint32_t nk, uint32_t *out, bool fused);
 	/* bf16 row[nb][nk] as values v[nk][nb], and their range; nb is 1, 2 or 4 */
 	struct twin_range (*values)(float *v, const uint16_t *const *row, uint32_t nk,
@@ -44,7 +44,7 @@ struct twin_kernels {
 };
 
 /* the copy by columns */
-void twin_to_cols(float *c, const uint8_t *x, int32_t stride, uint32_t tokens, uint32_t rows);
+void twin_to_cols(uint16_t *c, const uint8_t *x, int32_t stride, uint32_t tokens, uint32_t rows);
 /* out[i] = lane tree of acc[f] * x[k] for wavelet i */
 void twin_dot(const uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t tokens,
 	      const uint32_t *w, uint32_t n, uint32_t *out);

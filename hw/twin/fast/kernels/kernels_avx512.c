@@ -42,7 +42,7 @@ EITHER(axpy_two, tokens % 16,
 	const float *v, uint32_t nk, bool fused),
        acc, r, tokens, nb, v, nk, fused)
 EITHER(dot_cols, nk <= 8, /* what fits half a vector */
-       (const uint32_t *acc, const float *c, uint32_t k, uint32_t tokens, unsigned int nb,
+       (const uint32_t *acc, const uint16_t *c, uint32_t k, uint32_t tokens, unsigned int nb,
 	uint32_t nk, uint32_t *out, bool fused),
        acc, c, k, tokens, nb, nk, out, fused)
 EITHER(to_rows, tokens % 16,

@@ -215,7 +215,7 @@ static void NAME(to_rows)(float *r, const uint8_t *x, int32_t stride, uint32_t t
 
 #if REGISTERS == 16
 /* q[feature][vector] = p[l] + p[l + 1] of up to two features and of two vectors of rows */
-INLINE void NAME(two_lanes)(const float *a, const float *c, uint32_t tokens,
+INLINE void NAME(two_lanes)(const float *a, const uint16_t *c, uint32_t tokens,
 			    const unsigned int nf, unsigned int l, V q[2][2], const bool fused)
 {
 	V p[2][2][2] = {0};
@@ -224,8 +224,8 @@ INLINE void NAME(two_lanes)(const float *a, const float *c, uint32_t tokens,
 
 	for (t = l; t < tokens; t += 8)
 		for (j = 0; j < 2; j++) {
-			V x0 = LOAD(c + (t + j) * TWIN_PANEL);
-			V x1 = LOAD(c + (t + j) * TWIN_PANEL + W);
+			V x0 = WIDEN(c + (t + j) * TWIN_PANEL);
+			V x1 = WIDEN(c + (t + j) * TWIN_PANEL + W);
 
 			for (f = 0; f < nf; f++) {
 				float y = a[f * tokens + t + j];
@@ -240,7 +240,7 @@ INLINE void NAME(two_lanes)(const float *a, const float *c, uint32_t tokens,
 }
 
 /* sums of nf features of 2 W rows into s[feature][row] */
-INLINE void NAME(rows_sum)(const float *a, const float *c, uint32_t tokens,
+INLINE void NAME(rows_sum)(const float *a, const uint16_t *c, uint32_t tokens,
 			   const unsigned int nf, float (*s)[2 * W], const bool fused)
 {
 	V left[2][2], q[2][2], r[2][2];
@@ -262,7 +262,7 @@ INLINE void NAME(rows_sum)(const float *a, const float *c, uint32_t tokens,
 }
 #define STEP (2 * W)
 #else
-INLINE void NAME(rows_sum)(const float *a, const float *c, uint32_t tokens,
+INLINE void NAME(rows_sum)(const float *a, const uint16_t *c, uint32_t tokens,
 			   const unsigned int nf, float (*s)[W], const bool fused)
 {
 	V p[2][8] = {0};
@@ -271,7 +271,7 @@ INLINE void NAME(rows_sum)(const float *a, const float *c, uint32_t tokens,
 
 	for (t = 0; t < tokens; t += 8)
 		for (l = 0; l < 8; l++) {
-			V x = LOAD(c + (t + l) * TWIN_PANEL);
+			V x = WIDEN(c + (t + l) * TWIN_PANEL);
 
 			for (f = 0; f < nf; f++)
 				p[f][l] = MAC(a[f * tokens + t + l], x, p[f][l]);
@@ -325,13 +325,13 @@ INLINE void NAME(in_order)(uint32_t *out, float (*s)[STEP], const unsigned int n
 			out[k * nb + f] = twin_u(s[f][first + k]);
 }
 
-INLINE void NAME(dot_nb)(const float *a, const float *c, uint32_t k, uint32_t tokens, uint32_t nk,
-			 uint32_t *out, const unsigned int nb, const bool fused)
+INLINE void NAME(dot_nb)(const float *a, const uint16_t *c, uint32_t k, uint32_t tokens,
+			 uint32_t nk, uint32_t *out, const unsigned int nb, const bool fused)
 {
 	uint32_t end = k + nk, n, skip;
 
 	for (; k < end; k += n, out += n * nb) {
-		const float *from;
+		const uint16_t *from;
 		float s[4][STEP];
 
 		skip = k % STEP;
@@ -344,7 +344,7 @@ INLINE void NAME(dot_nb)(const float *a, const float *c, uint32_t k, uint32_t to
 	}
 }
 
-static void NAME(dot_cols)(const uint32_t *acc, const float *c, uint32_t k, uint32_t tokens,
+static void NAME(dot_cols)(const uint32_t *acc, const uint16_t *c, uint32_t k, uint32_t tokens,
 			   unsigned int nb, uint32_t nk, uint32_t *out, bool fused)
 {
 	const float *a = (const float *)(const void *)acc;

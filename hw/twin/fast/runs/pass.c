@@ -81,7 +81,7 @@ static void axpy_ks(const struct twin_kernels *k, struct node *x, const struct t
 	ways->fused += fused;
 	ways->f32_rows += w && w->copy;
 	if (w && w->copy)
-		k->axpy_rows(acc, w->copy + (size_t)row * t, t, nb, v, nk, fused);
+		k->axpy_rows(acc, (const float *)w->copy + (size_t)row * t, t, nb, v, nk, fused);
 	else
 		k->axpy_dense(acc, x->c->sram + s->base + (int32_t)row * s->stride1, s->stride1, t,
 			      nb, v, nk, fused);
@@ -199,7 +199,8 @@ static void run_two(const struct twin_kernels *k, struct node *x, struct node *y
 	if (wx && wy && wx->copy && wy->copy) {
 		uint32_t *const acc[2] = {&x->c->acc[x->e->o[OPND_DST].base],
 					  &y->c->acc[y->e->o[OPND_DST].base]};
-		const float *const rows[2] = {wx->copy + row * t, wy->copy + row * t};
+		const float *const rows[2] = {(const float *)wx->copy + row * t,
+					      (const float *)wy->copy + row * t};
 		bool fused = twin_products_exact(twin_range_join(wx->range, wy->range), in->range);
 
 		x->c->mesh->ways.pairs++;
