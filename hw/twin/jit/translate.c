@@ -19,6 +19,7 @@
 #define NHASH  8192u
 #define NSITES 16384u
 #define MAPPED (BUFFER + NSITES * sizeof(void *)) /* sites lie behind the code */
+#define ASK  2u /* arrivals at a place before other cores' code is looked for */
 #define HOT    8u				  /* arrivals until a block is translated */
 
 struct shared { /* a translated block, for other cores */
@@ -105,20 +106,32 @@ static uint64_t hash_of(const struct twin_dec *dec, uint32_t index, uint32_t n)
 
 _Static_assert(sizeof(struct twin_dec) == 8, "hashed as one word");
 
-/* the block at a word: another core's, or a new one */
-static uint32_t block_of(struct twin_mesh *m, struct twin_translator *t, const struct twin_dec *dec,
+/* the place of a block's words, or where they would be put */
+static uint32_t place_of(const struct twin_translator *t, uint64_t h, const struct twin_dec *dec,
 			 uint32_t index, uint32_t n)
 {
-	uint64_t h = hash_of(dec, index, n);
-	struct shared *s;
 	uint32_t i;
 
 	for (i = h % NHASH; t->hash[i].dec; i = (i + 1) % NHASH) {
-		s = &t->hash[i];
+		const struct shared *s = &t->hash[i];
+
 		if (s->hash == h && s->index == index && s->n == n &&
 		    !memcmp(s->dec, dec, n * sizeof(*dec)))
-			return s->code;
+			break;
 	}
+	return i;
+}
+
+/* the block at a word: another core's, or a new one; 0: it is not hot, and no core has it */
+static uint32_t block_of(struct twin_mesh *m, struct twin_translator *t, const struct twin_dec *dec,
+			 uint32_t index, uint32_t n, bool hot)
+{
+	uint64_t h = hash_of(dec, index, n);
+	uint32_t i = place_of(t, h, dec, index, n);
+	struct shared *s = &t->hash[i];
+
+	if (s->dec || !hot)
+		return s->code;
 	if (t->code.at + TWIN_EMIT_ROOM > BUFFER || t->nshared > NHASH / 2 ||
 	    t->code.nsites + BLOCK > NSITES) {
 		flush(m, t);
@@ -141,15 +154,19 @@ static uint32_t block_of(struct twin_mesh *m, struct twin_translator *t, const s
 static uint32_t translate(struct twin_mesh *m, struct twin_core *c, uint32_t index)
 {
 	struct twin_translator *t = m->translator;
-	uint32_t n, code;
+	uint32_t visits, n, code = TWIN_NO_BLOCK;
 
-	if (!t || ++c->block[index] < HOT)
+	if (!t)
+		return 0;
+	visits = ++c->block[index];
+	/* most cores run the same program: what is hot in one will be in the others */
+	if (visits != ASK && visits < HOT)
 		return 0;
 	n = length(c, index);
-	code = n < 2 && !(n && twin_emit_ends(&c->dec[index]))
-		       ? TWIN_NO_BLOCK
-		       : block_of(m, t, &c->dec[index], index, n);
-	c->block[index] = code;
+	if (n > 1 || (n && twin_emit_ends(&c->dec[index])))
+		code = block_of(m, t, &c->dec[index], index, n, visits == HOT);
+	if (code)
+		c->block[index] = code;
 	return code > TWIN_NO_BLOCK ? code : 0;
 }
 
