@@ -40,7 +40,8 @@ uint64_t twin_race_count(struct wse_machine *m, const char **text);
 	X(resumed, "cores that went on in the round of a run")                                 \
 	X(in_place, "rows of stream blocks read where they lie")                               \
 	X(threaded, "rounds of which several threads took the cores' turns")                   \
-	X(handed, "rounds of which several threads passed the runs")
+	X(handed, "rounds of which several threads passed the runs")                           \
+	X(banded, "rounds whose runs and turns went band by band")
 
 struct twin_ways {
 #define TWIN_WAY(name, what) uint64_t name;

@@ -35,6 +35,7 @@ static void destroy(struct wse_machine *m)
 	free(m->core);
 	free(m->sram);
 	free(m->dec);
+	free(m->takes);
 	twin_mesh_destroy(m);
 	free(m->in);
 	free(m->bus);
@@ -82,13 +83,15 @@ static int create(const struct wse_machine_cfg *cfg, const struct wse_host_ops *
 		memset(m->core, 0, n * sizeof(*m->core)); /* destroy() looks into it */
 	m->sram = calloc(1, n * SRAM_STRIDE + LINE);
 	m->dec = calloc(n * (TWIN_NWORDS + 1), sizeof(*m->dec));
+	m->takes = calloc(n, sizeof(*m->takes));
 	m->in = calloc(m->cols, sizeof(*m->in));
 	m->out = calloc(m->cols, sizeof(*m->out));
 	/* written each round: its lines are shared with no other device's */
 	m->pace = aligned_alloc(64, (sizeof(*m->pace) + 63) & ~63ul);
 	if (m->pace)
 		memset(m->pace, 0, sizeof(*m->pace));
-	if (!m->team || !m->pace || !m->core || !m->sram || !m->dec || !m->in || !m->out) {
+	if (!m->team || !m->pace || !m->core || !m->sram || !m->dec || !m->takes || !m->in ||
+	    !m->out) {
 		destroy(m);
 		return -ENOMEM;
 	}
@@ -96,6 +99,7 @@ static int create(const struct wse_machine_cfg *cfg, const struct wse_host_ops *
 		m->core[i].idx = i;
 		m->core[i].row = i / m->cols;
 		m->core[i].col = i % m->cols;
+		m->core[i].takes = &m->takes[m->core[i].col * m->rows + m->core[i].row];
 		m->core[i].sram = m->sram + (-(uintptr_t)m->sram & (LINE - 1)) + i * SRAM_STRIDE;
 		m->core[i].dec = m->dec + i * (TWIN_NWORDS + 1);
 	}
@@ -122,15 +126,14 @@ static void prefetch(const struct twin_core *c)
 		__builtin_prefetch(&c->block[at / 4]);
 }
 
-/* the turns of a part's cores */
-static void run_part(struct twin_mesh *m)
+void twin_band_run(struct twin_mesh *m, struct twin_band *b)
 {
-	uint32_t n = m->nrun, i, *list;
+	uint32_t n = b->nrun, i, *list;
 	bool far = m->dev->nmesh > 1;
 
-	m->cur ^= 1;
-	list = m->run[m->cur];
-	m->nrun = 0;
+	b->cur ^= 1;
+	list = b->run[b->cur];
+	b->nrun = 0;
 	if (unlikely(m->shuffle))
 		twin_shuffle_list(m, list, n);
 	for (i = 0; i < n; i++) {
@@ -146,6 +149,16 @@ static void run_part(struct twin_mesh *m)
 		else
 			twin_core_run(m, c, m->limit);
 	}
+}
+
+/* the turns of a part's cores */
+static void run_part(struct twin_mesh *m)
+{
+	uint32_t i;
+
+	for (i = 0; i < m->nbands; i++)
+		if (m->band[i].nrun)
+			twin_band_run(m, &m->band[i]);
 	twin_fabric_drain(m);
 }
 
@@ -176,7 +189,7 @@ static void run_cores(struct wse_machine *m)
 	uint32_t n = 0, i;
 
 	for (i = 0; i < m->nmesh; i++)
-		n += m->mesh[i].nrun;
+		n += twin_mesh_nrun(&m->mesh[i]);
 	m->pace->work += n;
 	if (n >= WORTH || m->cfg.flags & TWIN_MODEL_PARTS)
 		t.threads = m->threads;

@@ -37,6 +37,11 @@ struct wse_machine {
 	uint8_t *sram;
 	struct twin_dec *dec;
 	uint32_t *block;
+	/*
+	 * [cols][rows], twin_takes(): of the lanes' stream AXPY, while it runs and no wavelet waits
+	 * for it; else 0
+	 */
+	uint32_t *takes;
 	struct twin_mesh *mesh; /* [nmesh] */
 	uint32_t nmesh;
 	/* registers */

@@ -84,6 +84,7 @@ int twin_set_state(struct wse_machine *m, uint32_t core, const struct wse_core_s
 	c->minstret = st->minstret;
 	c->mcycle_off = st->mcycle - m->now;
 	c->run = st->run;
+	*c->takes = 0;
 	c->fault_cause = st->fault_cause;
 	c->fault_addr = st->fault_addr;
 	c->wdata = st->wdata;

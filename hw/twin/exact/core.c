@@ -12,6 +12,7 @@ void twin_core_hold(struct twin_mesh *m, struct twin_core *c)
 	memset(c->x, 0, sizeof(c->x));
 	c->pc = 0;
 	c->run = WSE_CORE_HELD;
+	*c->takes = 0;
 	c->wait = WAIT_NONE;
 	c->done = c->start = false;
 	c->done_value = 0;
@@ -69,6 +70,7 @@ void twin_core_fault(struct twin_mesh *m, struct twin_core *c, uint32_t cause, u
 	if (c->run != WSE_CORE_RUNNING)
 		return;
 	c->run = WSE_CORE_FAULTED;
+	*c->takes = 0;
 	c->fault_cause = cause;
 	c->fault_pc = pc;
 	c->fault_addr = addr;
@@ -244,10 +246,11 @@ bool twin_task_next(struct twin_mesh *m, struct twin_core *c, uint32_t *entry, u
 /* before those that have had their turn, or the core that calls brk would run alone */
 static void first_of_next(struct twin_mesh *m, struct twin_core *c)
 {
-	uint32_t *next = m->run[m->cur ^ 1], n = m->nrun;
+	struct twin_band *b = &m->band[c->band];
+	uint32_t *next = b->run[b->cur ^ 1], n = b->nrun;
 
 	twin_wake(m, c);
-	if (m->nrun > n) {
+	if (b->nrun > n) {
 		next[n] = next[0];
 		next[0] = c->idx;
 	}
@@ -295,16 +298,10 @@ static void new_share(struct twin_mesh *m, struct twin_core *c)
 
 void twin_core_run(struct twin_mesh *m, struct twin_core *c, uint32_t limit)
 {
-	new_share(m, c);
-	turn(m, c, limit);
-}
-
-void twin_core_go_on(struct twin_mesh *m, struct twin_core *c)
-{
 	if (c->shared != m->dev->now)
 		new_share(m, c);
-	if (c->cyc < m->limit)
-		turn(m, c, m->limit - c->cyc);
+	if (c->cyc < limit)
+		turn(m, c, limit - c->cyc);
 	else
 		twin_wake(m, c);
 }

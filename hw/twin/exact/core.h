@@ -154,6 +154,8 @@ struct twin_core {
 	uint8_t *sram;
 	uint32_t idx;	       /* row * cols + col */
 	uint16_t col, row;     /* CSR_ID as a word */
+	uint16_t band;	       /* of its part */
+	uint32_t *takes;       /* its word of wse_machine.takes */
 	wse_retire_fn trace;
 	uint64_t minstret;
 	uint64_t retired; /* since creation: for step and trace; traps, too */

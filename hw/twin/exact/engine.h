@@ -11,6 +11,12 @@
 #include "twin/exact/sources.h"
 #include "twin/twin.h"
 
+/* what a stream AXPY takes, and of how many rows: never 0 */
+static inline uint32_t twin_takes(uint32_t color, uint32_t features, uint32_t rows)
+{
+	return rows << 16 | features << 8 | 1u << 7 | color;
+}
+
 /* an instruction that passed its checks begins */
 static inline void twin_engine_start(struct twin_mesh *m, struct twin_core *c,
 				     struct twin_engine *e, unsigned int which)
@@ -24,16 +30,22 @@ static inline void twin_engine_start(struct twin_mesh *m, struct twin_core *c,
 			twin_races_claim(m, c, e->claim);
 		c->claimed |= 1u << e->claim;
 	}
-	if (t->tcw & WSE_TCW_CLEAR_MASK && e->op == WSE_TOP_AXPY)
-		memset(&c->acc[t->dsr[0][0]], 0, (size_t)e->nfeat * e->tokens * 4);
+	if (e->op == WSE_TOP_AXPY) {
+		if (t->tcw & WSE_TCW_CLEAR_MASK)
+			memset(&c->acc[t->dsr[0][0]], 0, (size_t)e->nfeat * e->tokens * 4);
+		if (!(c->recv_any >> e->claim & 1))
+			*c->takes = twin_takes((uint32_t)e->claim, e->nfeat, e->o[OPND_SRC2].len1);
+	}
 	if (e->batched) {
 		e->step_singly = false;
 		e->age = 0;
 		if (!(c->listed >> which & 1)) {
+			struct twin_band *b = &m->band[c->band];
+
 			c->listed |= 1u << which;
-			if (unlikely(m->nsources == 2 * m->ncores))
-				twin_sources_close_gap(m);
-			m->source[m->nsources++] = c->idx << 2 | which;
+			if (unlikely(b->nsources == 2 * b->ncores))
+				twin_sources_close_gap(b);
+			b->source[b->nsources++] = c->idx << 2 | which;
 		}
 	}
 	c->ecyc[which] += 2;

@@ -27,9 +27,8 @@ static inline uint32_t twin_csr_cfg(void)
 void twin_core_hold(struct twin_mesh *m, struct twin_core *c);
 void twin_core_boot(struct twin_mesh *m, struct twin_core *c, uint32_t pc);
 void twin_core_start(struct twin_mesh *m, struct twin_core *c, uint32_t entry);
+/* a turn, with what the round's limit leaves it */
 void twin_core_run(struct twin_mesh *m, struct twin_core *c, uint32_t limit);
-/* another turn in the same round, with the rest of the core's share */
-void twin_core_go_on(struct twin_mesh *m, struct twin_core *c);
 void twin_core_fault(struct twin_mesh *m, struct twin_core *c, uint32_t cause, uint32_t pc,
 		     uint32_t addr, uint32_t color, uint32_t value);
 void twin_core_find_waiter(const struct twin_core *c, uint32_t *cause, uint32_t *color);
@@ -38,8 +37,10 @@ bool twin_task_next(struct twin_mesh *m, struct twin_core *c, uint32_t *entry, u
 static inline void twin_wake(struct twin_mesh *m, struct twin_core *c)
 {
 	if (!c->queued && c->run == WSE_CORE_RUNNING) {
+		struct twin_band *b = &m->band[c->band];
+
 		c->queued = true;
-		m->run[m->cur ^ 1][m->nrun++] = c->idx;
+		b->run[b->cur ^ 1][b->nrun++] = c->idx;
 	}
 }
 
@@ -64,6 +65,8 @@ static inline void twin_engine_complete(struct twin_mesh *m, struct twin_core *c
 		twin_events_engine(m, c, e, true);
 	if (e->claim >= 0)
 		c->claimed &= ~(1u << e->claim);
+	if (e->op == WSE_TOP_AXPY)
+		*c->takes = 0;
 	e->claim = e->out = e->wait = -1;
 	e->started = false;
 	if (--e->n)

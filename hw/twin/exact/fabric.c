@@ -103,6 +103,7 @@ static void forward(struct twin_mesh *m, struct twin_core *c, unsigned int color
 
 	if (tx & 1u << WSE_PORT_R) {
 		chan_push(&c->recv[color], data, ctrl);
+		*c->takes = 0;
 		c->recv_any |= 1u << color;
 		twin_wake(m, c);
 	}

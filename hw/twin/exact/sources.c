@@ -27,21 +27,22 @@ bool twin_port_impatient(struct wse_machine *m, unsigned int col)
 	return ++m->in[col].age > single_step_after(m->mesh) && twin_in_inject(m, col);
 }
 
-void twin_sources_close_gap(struct twin_mesh *p)
+void twin_sources_close_gap(struct twin_band *b)
 {
-	uint32_t left = p->nsources - p->at - 1;
+	uint32_t left = b->nsources - b->at - 1;
 
-	memmove(p->source + p->kept, p->source + p->at + 1, left * sizeof(*p->source));
-	p->nsources = p->kept + left;
-	p->at = p->kept - 1; /* the one that is looked at is before the gap, or it has ended */
+	memmove(b->source + b->kept, b->source + b->at + 1, left * sizeof(*b->source));
+	b->nsources = b->kept + left;
+	b->at = b->kept - 1; /* the one that is looked at is before the gap, or it has ended */
 }
 
-bool twin_movers_run(struct twin_mesh *p, enum reach reach, twin_mover_fn *run, void *arg)
+bool twin_movers_run(struct twin_mesh *p, struct twin_band *b, enum reach reach, twin_mover_fn *run,
+		     void *arg)
 {
 	bool any = false, did, crosses;
 
-	for (p->at = p->kept = 0; p->at < p->nsources; p->at++) {
-		const uint32_t source = p->source[p->at];
+	for (b->at = b->kept = 0; b->at < b->nsources; b->at++) {
+		const uint32_t source = b->source[b->at];
 		struct twin_core *c = &p->core[source >> 2];
 		unsigned int which = source & 3;
 		struct twin_engine *e = &c->eng[which];
@@ -50,7 +51,7 @@ bool twin_movers_run(struct twin_mesh *p, enum reach reach, twin_mover_fn *run, 
 			c->listed &= ~(1u << which);
 			continue;
 		}
-		p->source[p->kept++] = source;
+		b->source[b->kept++] = source;
 		if (reach == OUTSIDE && !e->crosses_part)
 			continue;
 		e->crosses_part = crosses = false;
@@ -66,14 +67,14 @@ bool twin_movers_run(struct twin_mesh *p, enum reach reach, twin_mover_fn *run, 
 			e->step_singly = true, twin_wake(p, c);
 		any |= did;
 	}
-	p->nsources = p->kept;
+	b->nsources = b->kept;
 	return any;
 }
 
 bool twin_sources_alone(struct wse_machine *m)
 {
 	bool any = false;
-	uint32_t i;
+	uint32_t i, k;
 
 	for (i = 0; i < m->cols; i++) {
 		struct twin_port_in *p = &m->in[i];
@@ -82,8 +83,25 @@ bool twin_sources_alone(struct wse_machine *m)
 			any |= twin_port_impatient(m, i);
 	}
 	for (i = 0; i < m->nmesh; i++)
-		any |= twin_movers_run(&m->mesh[i], ANYWHERE, NULL, NULL);
+		for (k = 0; k < m->mesh[i].nbands; k++)
+			any |= twin_movers_run(&m->mesh[i], &m->mesh[i].band[k], ANYWHERE, NULL,
+					       NULL);
 	return any;
+}
+
+static void force_movers(const struct wse_machine *m, struct twin_mesh *p,
+			 const struct twin_band *b)
+{
+	uint32_t i;
+
+	for (i = 0; i < b->nsources; i++) {
+		struct twin_core *c = &m->core[b->source[i] >> 2];
+
+		c->eng[b->source[i] & 3].step_singly = true;
+		twin_engines_run(p, c);
+		if (m->moved || p->moved)
+			twin_wake(p, c); /* the core may wait for its mover */
+	}
 }
 
 /* nothing else moves: sources hand out what their channels hold */
@@ -95,18 +113,9 @@ static bool force(struct wse_machine *m)
 	for (i = 0; i < m->cols; i++)
 		if (m->in[i].busy)
 			any |= twin_in_inject(m, i);
-	for (k = 0; k < m->nmesh; k++) {
-		struct twin_mesh *p = &m->mesh[k];
-
-		for (i = 0; i < p->nsources; i++) {
-			struct twin_core *c = &m->core[p->source[i] >> 2];
-
-			c->eng[p->source[i] & 3].step_singly = true;
-			twin_engines_run(p, c);
-			if (m->moved || p->moved)
-				twin_wake(p, c); /* the core may wait for its mover */
-		}
-	}
+	for (i = 0; i < m->nmesh; i++)
+		for (k = 0; k < m->mesh[i].nbands; k++)
+			force_movers(m, &m->mesh[i], &m->mesh[i].band[k]);
 	twin_fabric_settle(m);
 	return any;
 }
@@ -115,13 +124,15 @@ bool twin_sources_run(struct wse_machine *m)
 {
 	const struct twin_fast *fast = m->fast;
 	bool any;
-	uint32_t i;
+	uint32_t i, k;
 
 	if (unlikely(m->mesh->shuffle)) {
 		if (twin_shuffle_below(m->mesh, 2))
 			fast = NULL;
 		for (i = 0; i < m->nmesh; i++)
-			twin_shuffle_list(&m->mesh[i], m->mesh[i].source, m->mesh[i].nsources);
+			for (k = 0; k < m->mesh[i].nbands; k++)
+				twin_shuffle_list(&m->mesh[i], m->mesh[i].band[k].source,
+						  m->mesh[i].band[k].nsources);
 	}
 	any = fast ? fast->run_sources(m) : twin_sources_alone(m);
 	twin_fabric_settle(m);

@@ -17,9 +17,10 @@ typedef bool twin_mover_fn(void *arg, struct twin_mesh *p, struct twin_core *c, 
  * Movers that were looked at and ended left a gap in the list, and cores that go on meanwhile have
  * begun others: the list is full, and those behind the gap move up
  */
-void twin_sources_close_gap(struct twin_mesh *p);
-/* the part's movers; run may be NULL: there are no runs */
-bool twin_movers_run(struct twin_mesh *p, enum reach reach, twin_mover_fn *run, void *arg);
+void twin_sources_close_gap(struct twin_band *b);
+/* a band's movers; run may be NULL: there are no runs */
+bool twin_movers_run(struct twin_mesh *p, struct twin_band *b, enum reach reach, twin_mover_fn *run,
+		     void *arg);
 /* a round of all sources without runs; with them if there is a way, else so */
 bool twin_sources_alone(struct wse_machine *m);
 bool twin_sources_run(struct wse_machine *m);

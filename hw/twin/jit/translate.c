@@ -19,8 +19,8 @@
 #define NHASH  8192u
 #define NSITES 16384u
 #define MAPPED (BUFFER + NSITES * sizeof(void *)) /* sites lie behind the code */
-#define ASK  2u /* arrivals at a place before other cores' code is looked for */
-#define HOT    8u				  /* arrivals until a block is translated */
+#define ASK    2u /* arrivals at a place before other cores' code is looked for */
+#define HOT    8u /* arrivals until a block is translated */
 
 struct shared { /* a translated block, for other cores */
 	uint64_t hash;

@@ -9,8 +9,9 @@
 #include "twin/func.h"
 #include "twin/twin.h"
 
-#define CORES_MIN 64u  /* of a part */
-#define TILE_MIN  256u /* of a tile in parts: a smaller one's rounds are not worth a hand-over */
+#define CORES_MIN  64u	/* of a part */
+#define BAND_CORES 64u	/* of a band at most, unless a row has more */
+#define TILE_MIN   256u /* of a tile in parts: a smaller one's rounds are not worth a hand-over */
 
 /* how many parts: small tiles are one, and so is a tile that is searched for races, as they are
  * reported in order */
@@ -35,6 +36,50 @@ static uint32_t first_of(const struct wse_machine *m, uint32_t i)
 	return (uint32_t)((uint64_t)m->ncores * i / m->nmesh);
 }
 
+/* rows of a band of a part of whole rows; 0: the part is one band */
+static uint32_t band_rows(const struct wse_machine *m)
+{
+	if (m->nmesh == 1 || m->rows < m->nmesh)
+		return 0;
+	return m->cols < BAND_CORES ? BAND_CORES / m->cols : 1;
+}
+
+static int create_bands(struct wse_machine *m, struct twin_mesh *p)
+{
+	uint32_t most = band_rows(m) * m->cols, i, k;
+
+	if (!most)
+		most = p->ncores;
+	p->nbands = (p->ncores + most - 1) / most;
+	p->band = calloc(p->nbands, sizeof(*p->band));
+	for (i = 0; p->band && i < p->nbands; i++) {
+		struct twin_band *b = &p->band[i];
+
+		b->first = p->first + i * most;
+		b->ncores = i + 1 < p->nbands ? most : p->first + p->ncores - b->first;
+		b->run[0] = calloc(b->ncores, sizeof(uint32_t));
+		b->run[1] = calloc(b->ncores, sizeof(uint32_t));
+		b->source = calloc(b->ncores * 2, sizeof(uint32_t));
+		if (!b->run[0] || !b->run[1] || !b->source)
+			return -1;
+		for (k = 0; k < b->ncores; k++)
+			m->core[b->first + k].band = (uint16_t)i;
+	}
+	return p->band ? 0 : -1;
+}
+
+static void destroy_bands(struct twin_mesh *p)
+{
+	uint32_t i;
+
+	for (i = 0; p->band && i < p->nbands; i++) {
+		free(p->band[i].run[0]);
+		free(p->band[i].run[1]);
+		free(p->band[i].source);
+	}
+	free(p->band);
+}
+
 static int create(struct wse_machine *m, struct twin_mesh *p)
 {
 	uint32_t n, i;
@@ -52,13 +97,10 @@ static int create(struct wse_machine *m, struct twin_mesh *p)
 	p->equantum = TWIN_EQUANTUM;
 	if (m->cfg.flags & WSE_MACHINE_SHUFFLE)
 		p->shuffle = m->cfg.seed << 1 | 1 | (uint64_t)p->index << 48;
-	p->run[0] = calloc(n, sizeof(uint32_t));
-	p->run[1] = calloc(n, sizeof(uint32_t));
 	p->resume_list = calloc(n, sizeof(uint32_t));
-	p->source = calloc(n * 2, sizeof(uint32_t));
 	p->work = calloc((size_t)n * WSE_NCOLORS, sizeof(uint32_t));
 	p->later = calloc((size_t)n * WSE_NCOLORS, sizeof(uint32_t));
-	if (!p->run[0] || !p->run[1] || !p->resume_list || !p->source || !p->work || !p->later)
+	if (create_bands(m, p) || !p->resume_list || !p->work || !p->later)
 		return -1;
 	for (i = 0; i < n; i++)
 		m->core[p->first + i].mesh = p;
@@ -87,10 +129,8 @@ void twin_mesh_destroy(struct wse_machine *m)
 	for (i = 0; m->mesh && i < m->nmesh; i++) {
 		struct twin_mesh *p = &m->mesh[i];
 
-		free(p->run[0]);
-		free(p->run[1]);
+		destroy_bands(p);
 		free(p->resume_list);
-		free(p->source);
 		free(p->work);
 		free(p->later);
 	}
@@ -108,6 +148,24 @@ void twin_mesh_begin(struct wse_machine *m)
 	}
 }
 
+uint32_t twin_mesh_nrun(const struct twin_mesh *p)
+{
+	uint32_t n = 0, i;
+
+	for (i = 0; i < p->nbands; i++)
+		n += p->band[i].nrun;
+	return n;
+}
+
+uint32_t twin_mesh_nsources(const struct twin_mesh *p)
+{
+	uint32_t n = 0, i;
+
+	for (i = 0; i < p->nbands; i++)
+		n += p->band[i].nsources;
+	return n;
+}
+
 bool twin_mesh_gather(struct wse_machine *m)
 {
 	bool left = false;
@@ -118,7 +176,7 @@ bool twin_mesh_gather(struct wse_machine *m)
 
 		m->moved |= p->moved;
 		m->round = p->round > m->round ? p->round : m->round;
-		left |= p->nrun || p->nwork;
+		left |= p->nwork || twin_mesh_nrun(p);
 	}
 	return left;
 }

@@ -127,7 +127,7 @@ void twin_team_run(struct twin_team *t, uint32_t n, twin_team_fn *fn, void *arg)
 		end(t);
 }
 
-void twin_team_await(const uint32_t *v, uint32_t least)
+void twin_team_await(const uint64_t *v, uint64_t least)
 {
 	uint32_t i;
 

@@ -24,7 +24,7 @@ uint32_t twin_team_size(struct twin_team *t, uint32_t n);
  */
 void twin_team_run(struct twin_team *t, uint32_t n, twin_team_fn *fn, void *arg);
 /* waits inside such a call until *v, which another thread counts up, is `least` or more */
-void twin_team_await(const uint32_t *v, uint32_t least);
+void twin_team_await(const uint64_t *v, uint64_t least);
 
 /*
  * a model of this process comes or goes; how many threads each should take of that many processors

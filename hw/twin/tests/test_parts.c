@@ -412,6 +412,9 @@ int main(void)
 	went(&beside, threaded, 100);
 	went(&beside, handed, 100);
 	went(&beside, kept, 10);
+	went(&beside, banded, 100);
+	went(&beside, axpys, 100);
+	went(&alone, banded, 100);
 	went(&exact, threaded, 100);
 	ok(!alone.threaded && !alone.handed, "one thread shares nothing");
 	exact.threaded = 0;

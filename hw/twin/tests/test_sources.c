@@ -39,23 +39,25 @@ static bool run(void *arg, struct twin_mesh *p, struct twin_core *c, unsigned in
 int main(void)
 {
 	struct twin_mesh *p;
+	struct twin_band *b;
 	struct twin_core *c;
 	uint32_t runs = 0;
 
 	if (!ok(rig_open(&r, 0), "a core"))
 		return tap_end();
 	p = r.m->mesh;
+	b = p->band;
 	c = &r.m->core[0];
 	c->run = WSE_CORE_RUNNING;
 	begin(p, c, WSE_ENGINE_M0);
 	begin(p, c, WSE_ENGINE_M1);
-	is(p->nsources, 2 * p->ncores, "a full list");
+	is(b->nsources, 2 * b->ncores, "a full list");
 	c->eng[WSE_ENGINE_M0].n = 0;
-	ok(twin_movers_run(p, ANYWHERE, run, &runs), "runs pass");
+	ok(twin_movers_run(p, b, ANYWHERE, run, &runs), "runs pass");
 	is(runs, 102, "the second mover's, and that of the first, which has begun again behind it");
-	is(p->nsources, 2, "a full list again");
-	is(p->source[0], WSE_ENGINE_M1, "in the order in which they began");
-	is(p->source[1], WSE_ENGINE_M0, "each once");
+	is(b->nsources, 2, "a full list again");
+	is(b->source[0], WSE_ENGINE_M1, "in the order in which they began");
+	is(b->source[1], WSE_ENGINE_M0, "each once");
 	for (int i = 0; i < 3; i++)
 		c->eng[i].n = 0;
 	r.ops->destroy(r.m);

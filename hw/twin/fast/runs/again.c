@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "twin/exact/engine.h"
 #include "twin/fast/runs/runs.h"
 
 #define MOST_NODES   64u /* of a flow that is kept */
@@ -130,20 +131,15 @@ bool twin_runs_again(struct wse_machine *m, struct kept_set *f, unsigned int col
 
 bool twin_runs_again_axpy(struct wse_machine *m, struct kept_set *f, const struct twin_port_in *p)
 {
-	uint32_t rows = p->dense ? p->n / p->dense : 0, i;
+	const uint32_t *takes = &m->takes[(p - m->in) * m->rows];
+	uint32_t rows = p->dense ? p->n / p->dense : 0, bad = 0, want, i;
 
-	if (!rows || f->b.trail[0].color != p->color || !same_way(m, f))
+	if (!rows || !f->rows || f->b.trail[0].color != p->color || !same_way(m, f))
 		return false;
-	for (i = 0; i < f->s.nnodes; i++) {
-		const struct twin_core *c = f->b.node[i].c;
-		const struct twin_engine *e = f->b.node[i].e;
-
-		if (!e->started || state_of(e) != f->state[i] || c->run != WSE_CORE_RUNNING ||
-		    c->recv_any >> e->claim & 1 || e->nfeat != p->dense ||
-		    e->o[OPND_SRC2].len1 < rows)
-			return false;
-	}
-	return true;
+	want = twin_takes(p->color, p->dense, 0);
+	for (i = 0; i < f->rows; i++)
+		bad |= (uint32_t)(uint16_t)(takes[i] ^ want) | (takes[i] >> 16 < rows);
+	return !bad;
 }
 
 static void *copy(void *old, const void *from, size_t n, size_t size, uint32_t *cap)
@@ -167,6 +163,21 @@ void twin_runs_settle_set(struct wse_machine *m, struct kept_set *f)
 	f->crossed = f->ended = 0;
 }
 
+/* how many, if the nodes are lanes with an AXPY, of a column's rows from its first one; else 0 */
+static uint32_t rows_of(const struct flow *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->nnodes; i++) {
+		const struct node *x = &s->b->node[s->node + i];
+
+		if (x->port || x->which != WSE_ENGINE_L || x->e->op != WSE_TOP_AXPY ||
+		    x->c->row != i || x->c->col != s->b->node[s->node].c->col)
+			return 0;
+	}
+	return s->nnodes == s->nsinks ? i : 0;
+}
+
 void twin_runs_keep(struct wse_machine *m, struct kept_set *f, const struct flow *s)
 {
 	const struct flows *b = s->b;
@@ -174,7 +185,8 @@ void twin_runs_keep(struct wse_machine *m, struct kept_set *f, const struct flow
 
 	twin_runs_settle_set(m, f);
 	f->s.b = NULL;
-	f->axpy = false;
+	f->rows = 0;
+	f->linked = f->crosses_part = false;
 	if (s->nnodes > MOST_NODES || routers > MOST_ROUTERS)
 		return;
 	caps[0] = caps[1] = caps[2] = f->node_cap;
@@ -192,12 +204,11 @@ void twin_runs_keep(struct wse_machine *m, struct kept_set *f, const struct flow
 		twin_runs_forget(f);
 		return;
 	}
-	f->axpy = s->nnodes == s->nsinks;
+	f->rows = rows_of(s);
 	for (i = 0; i < s->nnodes; i++) {
 		struct node *x = &f->b.node[i];
 
 		x->first -= s->sink;
-		f->axpy &= !x->port && x->which == WSE_ENGINE_L && x->e->op == WSE_TOP_AXPY;
 		f->state[i] = x->port ? x->port->color : state_of(x->e);
 	}
 	for (i = 0; i < s->norder; i++)
@@ -212,6 +223,18 @@ void twin_runs_keep(struct wse_machine *m, struct kept_set *f, const struct flow
 	f->s.kept = f;
 	f->s.node = f->s.order = f->s.sink = f->s.trail = 0;
 	f->routes = routes_of(m, f, &inside);
+}
+
+bool twin_runs_leaves(struct kept_set *f, const struct twin_mesh *p)
+{
+	uint32_t i, inside;
+
+	for (i = 0; i < f->b.ntrail; i++)
+		if (f->b.trail[i].core - p->first >= p->ncores)
+			return true;
+	f->b.part = p->dev->nmesh > 1 ? p : NULL;
+	f->routes = routes_of(p->dev, f, &inside);
+	return false;
 }
 
 void twin_runs_forget(struct kept_set *f)

@@ -21,23 +21,25 @@ struct job {
 	struct wse_machine *m;
 	struct runs_state *b;
 	uint32_t threads;
+	bool turns; /* cores have their turns here, behind the runs of their bands */
 	uint8_t thread[TWIN_PARTS_MAX]; /* of each part */
 };
 
 /* ---- ports: what they feed ---- */
 
-/* what a thread needs to know of nodes of other threads */
+/* what a thread needs to know of nodes of other threads; of a kept flow they stay */
 static void link_nodes(const struct flow *s)
 {
 	struct flows *b = s->b;
 	uint32_t i, k;
 
+	if (s->kept && s->kept->linked)
+		return;
 	for (i = s->node; i < s->node + s->nnodes; i++) {
 		struct node *x = &b->node[i];
 
 		b->parts[i] = (uint8_t)x->c->mesh->index;
 		x->from = NULL;
-		x->ends = false;
 		x->done = 0;
 	}
 	for (i = s->node; i < s->node + s->nnodes; i++) {
@@ -46,8 +48,8 @@ static void link_nodes(const struct flow *s)
 		for (k = x->first; x->which != WSE_ENGINE_L && k < x->first + x->sinks; k++)
 			b->node[b->sink[k]].from = x;
 	}
-	for (i = s->sink; s->values && s->end && i < s->sink + s->nsinks; i++)
-		b->node[b->sink[i]].ends = true;
+	if (s->kept)
+		s->kept->linked = true;
 }
 
 static void find_column(struct wse_machine *m, struct runs_state *b, struct runs_worker *w,
@@ -56,9 +58,15 @@ static void find_column(struct wse_machine *m, struct runs_state *b, struct runs
 	struct column *f = &b->column[col];
 
 	f->found = f->crosses_part = false;
+	f->rows = 0;
 	if (!m->in[col].busy || m->in[col].pos == m->in[col].n)
 		return;
 	twin_runs_limit(&w->ports, NULL, (int32_t)col);
+	f->found = twin_runs_port_axpy(m, &w->ports, col, &f->s);
+	if (f->found) {
+		f->rows = f->s.kept->rows;
+		return;
+	}
 	f->found = twin_runs_port(m, &w->ports, col, &f->s);
 	f->crosses_part = !f->found && w->ports.crosses_part;
 	if (f->found)
@@ -109,27 +117,66 @@ static void pass_column(const struct job *j, const struct flow *s, uint32_t thre
 		if (!mine(j, b, b->order[i], thread))
 			continue;
 		if (x->from && !mine(j, b, (uint32_t)(x->from - b->node), thread))
-			twin_team_await(&x->from->done, 1);
+			twin_team_await(&x->from->done, j->b->round);
 		twin_runs_pass(r, s, x);
 		if (x->sinks)
-			__atomic_store_n(&x->done, 1, __ATOMIC_RELEASE);
+			__atomic_store_n(&x->done, j->b->round, __ATOMIC_RELEASE);
 		/* the port feeds these lanes alone: END needs no other reader */
-		if (x->ends)
+		if (s->values && s->end && x->which == WSE_ENGINE_L && x->fab == &s->run)
 			twin_runs_end(x);
 	}
 }
 
-/* the part's movers whose runs stay in it; those of the others */
-static bool inside(struct twin_mesh *p, struct runs_worker *w)
+/* to a band's lanes, of columns whose flows are AXPY in rows */
+static void pass_band(const struct job *j, const struct twin_band *band, struct twin_mesh *p,
+		      const struct twin_kernels *k)
 {
-	twin_runs_limit(&w->any, p, -1);
-	return twin_movers_run(p, INSIDE, twin_runs_mover, w);
+	uint32_t cols = j->m->cols, row = band->first / cols, col = band->first % cols, i;
+
+	for (i = band->first; i < band->first + band->ncores; i++) {
+		const struct column *f = &j->b->column[col];
+
+		if (row < f->rows)
+			twin_runs_run_lanes(k, &p->core[i], &f->s.run, f->s.n, f->s.end);
+		if (++col == cols) {
+			col = 0;
+			row++;
+		}
+	}
 }
+
+/*
+ * Band by band: what the ports feed there, movers whose runs stay in the part, and the cores that
+ * both have let go on, while the caches still have all three.
+ */
+static bool inside(const struct job *j, struct twin_mesh *p, struct runs_worker *w)
+{
+	bool any = false;
+	uint32_t i;
+
+	twin_runs_limit(&w->any, p, -1);
+	for (i = 0; i < p->nbands; i++) {
+		pass_band(j, &p->band[i], p, w->one.k);
+		any |= twin_movers_run(p, &p->band[i], INSIDE, twin_runs_mover, w);
+		if (j->turns)
+			twin_band_run(p, &p->band[i]);
+	}
+	if (j->turns)
+		twin_fabric_drain(p);
+	return any;
+}
+
+/* movers whose runs leave the part */
 
 static bool outside(struct twin_mesh *p, struct runs_worker *w)
 {
+	bool any = false;
+	uint32_t i;
+
 	twin_runs_limit(&w->any, NULL, -1);
-	return twin_movers_run(p, OUTSIDE, twin_runs_mover, w);
+	for (i = 0; i < p->nbands; i++)
+		any |= twin_movers_run(p, &p->band[i], OUTSIDE, twin_runs_mover, w);
+	return any;
 }
 
 static void pass(void *arg, uint32_t thread)
@@ -139,7 +186,7 @@ static void pass(void *arg, uint32_t thread)
 	uint32_t col, turn = 0, i;
 
 	for (col = 0; col < j->m->cols; col++) {
-		if (!j->b->column[col].found)
+		if (!j->b->column[col].found || j->b->column[col].rows)
 			continue;
 		pass_column(j, &j->b->column[col].s, thread, turn++);
 		__atomic_store_n(&w->passed, turn, __ATOMIC_RELEASE);
@@ -147,7 +194,7 @@ static void pass(void *arg, uint32_t thread)
 	w->did = false;
 	for (i = 0; i < j->m->nmesh; i++)
 		if (j->thread[i] == thread)
-			w->did |= inside(&j->m->mesh[i], w);
+			w->did |= inside(j, &j->m->mesh[i], w);
 }
 
 /* room for what all flows produce; false: no memory, nothing is passed */
@@ -190,7 +237,9 @@ static bool rest_of_ports(struct wse_machine *m, struct runs_state *b)
 		if (!p->busy)
 			continue;
 		did = f->found;
-		if (f->found) {
+		if (f->rows) {
+			twin_runs_axpy_passed(m, &f->s, p);
+		} else if (f->found) {
 			twin_runs_crossed(m, &f->s);
 			if (f->s.end && f->s.values) {
 				twin_runs_end_crossed(m, &f->s);
@@ -213,20 +262,35 @@ static bool rest_of_ports(struct wse_machine *m, struct runs_state *b)
 	return any;
 }
 
+/*
+ * May cores have their turns before the round's runs have ended? Not if an END is still to come
+ * whose readers were found before.
+ */
+static bool may_turn(const struct wse_machine *m, const struct runs_state *b)
+{
+	uint32_t i;
+
+	for (i = 0; i < m->cols; i++)
+		if (b->column[i].found && b->column[i].s.end && !b->column[i].s.values)
+			return false;
+	return m->mesh->limit > 1 && likely(!m->mesh->shuffle);
+}
+
 bool twin_runs_parts(struct wse_machine *m, struct runs_state *b)
 {
 	struct job j = {.m = m, .b = b, .threads = 1};
 	uint32_t threads = twin_runs_workers(m, m->threads), engines, i;
 	bool any = false;
 
+	b->round++;
 	j.threads = m->cols >= WORTH ? threads : 1;
 	twin_team_run(m->team, j.threads, find, &j);
 	j.threads = threads;
 	if (!reserve(&j, &engines))
 		for (i = 0; i < m->cols; i++)
-			b->column[i].found = false;
+			b->column[i].found = false, b->column[i].rows = 0;
 	for (i = 0; i < m->nmesh; i++) {
-		engines += m->mesh[i].nsources * CHAIN;
+		engines += twin_mesh_nsources(&m->mesh[i]) * CHAIN;
 		m->mesh[i].ncrossing = 0;
 	}
 	m->pace->work += engines;
@@ -236,6 +300,8 @@ bool twin_runs_parts(struct wse_machine *m, struct runs_state *b)
 		j.thread[i] = (uint8_t)twin_mesh_thread(m, i, j.threads);
 	for (i = 0; i < j.threads; i++)
 		b->w[i]->passed = 0;
+	j.turns = may_turn(m, b);
+	m->mesh->ways.banded += j.turns;
 	m->mesh->ways.handed += j.threads > 1;
 	twin_team_run(m->team, j.threads, pass, &j);
 	for (i = 0; i < j.threads; i++)

@@ -89,6 +89,8 @@ static struct node *new_node(struct flows *b, uint32_t slot, struct twin_core *c
 	n->c = c;
 	n->e = NULL;
 	n->port = NULL;
+	n->fab = NULL;
+	n->which = 0xff; /* a port's */
 	n->got_fab = n->got_dot = n->need_fab = n->need_dot = false;
 	n->first = n->sinks = 0;
 	return n;

@@ -418,6 +418,18 @@ void twin_runs_run(struct scratch *r, const struct flow *s)
 	}
 }
 
+void twin_runs_run_lanes(const struct twin_kernels *k, struct twin_core *c, const struct run *in,
+			 uint32_t n, bool end)
+{
+	struct node x = {.c = c, .e = &c->eng[WSE_ENGINE_L], .fab = in};
+
+	run_dense(k, &x, n, NULL);
+	lanes_took(c->mesh, &x, n, n);
+	c->mesh->moved = true;
+	if (end)
+		twin_runs_end(&x);
+}
+
 void twin_runs_run_axpy(const struct twin_kernels *k, struct kept_set *f, const struct run *in,
 			uint32_t n, bool end)
 {
@@ -429,16 +441,14 @@ void twin_runs_run_axpy(const struct twin_kernels *k, struct kept_set *f, const 
 		x->fab = y->fab = in;
 		if (y != x && are_two(x, y, n)) {
 			run_two(k, x, y, n);
-			if (end)
+			if (end) {
 				twin_runs_end(x);
+				twin_runs_end(y);
+			}
 			x = y;
 		} else {
-			run_dense(k, x, n, NULL);
-			lanes_took(x->c->mesh, x, n, n);
-			x->c->mesh->moved = true;
+			twin_runs_run_lanes(k, x->c, in, n, end);
 		}
-		if (end)
-			twin_runs_end(x);
 	}
 }
 

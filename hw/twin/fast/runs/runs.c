@@ -129,20 +129,21 @@ static bool takes_values(const struct flow *s, const struct twin_port_in *p)
 }
 
 /*
- * the flow that a source fed the last time; NULL where the search has other limits now. In a tile
- * of parts flows within parts are kept, and those of ports within their columns.
+ * The flow that a port fed the last time; NULL where the search has other limits now: in a tile of
+ * parts those within columns are kept.
  */
-static struct kept_set *last_set(const struct wse_machine *m, const struct flows *b,
-				 struct kept_set *f, uint32_t i)
+static struct kept_set *last_set(const struct wse_machine *m, const struct flows *b, uint32_t col)
 {
-	return b->limited == (m->nmesh > 1) && likely(!m->mesh->shuffle) ? &f[i] : NULL;
+	struct runs_state *r = m->runs;
+
+	return b->limited == (m->nmesh > 1) && likely(!m->mesh->shuffle) ? &r->port[col] : NULL;
 }
 
 bool twin_runs_port(struct wse_machine *m, struct flows *b, unsigned int col, struct flow *s)
 {
 	struct twin_port_in *p = &m->in[col];
 	uint32_t n = p->n - p->pos < TWIN_RUN_MAX ? p->n - p->pos : TWIN_RUN_MAX;
-	struct kept_set *again = last_set(m, b, ((struct runs_state *)m->runs)->port, col);
+	struct kept_set *again = last_set(m, b, col);
 
 	if (!again || !twin_runs_again(m, again, p->color, n, s)) {
 		twin_runs_begin(b, s);
@@ -201,22 +202,31 @@ void twin_runs_passed(struct wse_machine *m, const struct flow *s, struct twin_p
 		pass_end(m, s, p);
 }
 
-/* a run to AXPYs alone that were fed the last time, too: most of a kernel's blocks */
-static void run_axpy(struct wse_machine *m, struct runs_worker *w, struct kept_set *f,
-		     struct twin_port_in *p)
+bool twin_runs_port_axpy(struct wse_machine *m, struct flows *b, unsigned int col, struct flow *s)
 {
+	struct kept_set *f = last_set(m, b, col);
+	struct twin_port_in *p = &m->in[col];
 	uint32_t n = p->n - p->pos < TWIN_RUN_MAX ? p->n - p->pos : TWIN_RUN_MAX;
-	bool end = p->end_due && p->pos + n == p->n;
-	struct run run;
 
-	twin_runs_values(&run, p->v + p->pos, p->pos, p->dense, p->range);
-	twin_runs_run_axpy(w->one.k, f, &run, n, end);
-	f->crossed += n;
+	if (!f || !n || !twin_runs_again_axpy(m, f, p))
+		return false;
+	*s = f->s;
+	s->n = n;
+	s->values = true;
+	s->end = p->end_due && p->pos + n == p->n;
+	twin_runs_values(&s->run, p->v + p->pos, p->pos, p->dense, p->range);
+	return true;
+}
+
+void twin_runs_axpy_passed(struct wse_machine *m, const struct flow *s, struct twin_port_in *p)
+{
+	m->mesh->ways.axpys++;
 	m->moved = true;
-	p->pos += n;
+	s->kept->crossed += s->n;
+	p->pos += s->n;
 	p->age = 0;
-	if (end) {
-		f->ended++;
+	if (s->end) {
+		s->kept->ended++;
 		twin_runs_ended(m, p);
 	}
 }
@@ -226,15 +236,13 @@ bool twin_runs_port_run(struct wse_machine *m, struct runs_worker *w, unsigned i
 {
 	struct twin_port_in *p = &m->in[col];
 	struct flows *b = &w->any;
-	struct kept_set *f;
 	struct flow s;
 	bool any;
 
 	twin_runs_limit(b, NULL, -1);
-	f = last_set(m, b, ((struct runs_state *)m->runs)->port, col);
-	if (f && f->axpy && p->pos < p->n && twin_runs_again_axpy(m, f, p)) {
-		m->mesh->ways.axpys++;
-		run_axpy(m, w, f, p);
+	if (twin_runs_port_axpy(m, b, col, &s)) {
+		twin_runs_run_axpy(w->one.k, s.kept, &s.run, s.n, s.end);
+		twin_runs_axpy_passed(m, &s, p);
 		return true;
 	}
 	any = twin_runs_port(m, b, col, &s) && twin_runs_reserve(&w->one, &s);
@@ -269,21 +277,26 @@ bool twin_runs_port_end(struct wse_machine *m, struct runs_worker *w, unsigned i
 static bool mover_run(struct runs_worker *w, struct twin_mesh *p, struct twin_core *c,
 		      unsigned int which)
 {
-	struct kept_set *again =
-		last_set(p->dev, &w->any, ((struct runs_state *)p->dev->runs)->mover,
-			 2 * c->idx + which - WSE_ENGINE_M0);
+	struct kept_set *f =
+		&((struct runs_state *)p->dev->runs)->mover[2 * c->idx + which - WSE_ENGINE_M0];
+	unsigned int color = (unsigned int)c->eng[which].out;
 	struct flows *b = &w->any;
 	struct flow s;
 	bool any;
 
-	if (!again ||
-	    !twin_runs_again(p->dev, again, (unsigned int)c->eng[which].out, TWIN_RUN_MAX, &s)) {
+	/* a flow that left its part the last time is none that the part's thread may look at */
+	b->crosses_part = b->limited && f->crosses_part;
+	if (b->crosses_part)
+		return false;
+	if (unlikely(p->shuffle) || !twin_runs_again(p->dev, f, color, TWIN_RUN_MAX, &s)) {
 		twin_runs_begin(b, &s);
 		twin_runs_source(b, c, which);
 		if (!twin_runs_find(p->dev, &s, TWIN_RUN_MAX))
 			return false;
-		if (again)
-			twin_runs_keep(p->dev, again, &s);
+		if (likely(!p->shuffle)) {
+			twin_runs_keep(p->dev, f, &s);
+			f->crosses_part = f->s.b && !b->limited && twin_runs_leaves(f, p);
+		}
 	}
 	any = twin_runs_reserve(&w->one, &s);
 	if (any) {
@@ -304,7 +317,7 @@ static bool go_on(struct twin_mesh *p)
 		struct twin_core *c = &p->core[p->resume_list[i]];
 
 		c->queued = false;
-		twin_core_go_on(p, c);
+		twin_core_run(p, c, p->limit);
 	}
 	p->nresume = 0;
 	p->ways.resumed += n;
@@ -339,8 +352,10 @@ bool twin_runs_mover(void *worker, struct twin_mesh *p, struct twin_core *c, uns
 		     bool *crosses)
 {
 	struct runs_worker *w = worker;
-	bool did = !c->eng[which].end_left && mover_run(w, p, c, which);
+	bool did;
 
+	w->any.crosses_part = false;
+	did = !c->eng[which].end_left && mover_run(w, p, c, which);
 	go_on(p);
 	*crosses = w->any.crosses_part;
 	return did;
@@ -364,5 +379,5 @@ bool twin_runs(struct wse_machine *m)
 		m->round = m->mesh->round = 0;
 	}
 	twin_runs_limit(&w->any, NULL, -1);
-	return twin_movers_run(m->mesh, ANYWHERE, twin_runs_mover, w) | any;
+	return twin_movers_run(m->mesh, m->mesh->band, ANYWHERE, twin_runs_mover, w) | any;
 }

@@ -25,20 +25,19 @@ struct run { /* an array of data wavelets */
 	struct twin_range range;
 };
 
-struct node { /* an engine with its running instruction, or a south port */
+struct node {		     /* an engine with its running instruction, or a south port */
 	struct twin_core *c; /* a port's: the core north of it */
 	struct twin_engine *e;
 	struct twin_port_out *port;
 	uint32_t slot;
 	uint8_t which;
 	bool need_fab, need_dot, got_fab, got_dot;
-	uint32_t first, sinks; /* what it feeds: flows.sink[first ...] */
-	struct node *from;     /* feeds it by the fabric; NULL: a north port, or no node */
+	uint32_t first, sinks;	     /* what it feeds: flows.sink[first ...] */
+	struct node *from;	     /* feeds it by the fabric; NULL: a north port, or no node */
 	const struct run *fab, *dot; /* inputs: what others have made, */
 	struct run out;		     /* and what this one does */
-	bool ends;	       /* lanes that take the block's END after the run */
-	/* its run has passed on: for nodes of other threads that it feeds */
-	uint32_t done;
+	/* the last round whose run has passed on: for nodes of other threads that it feeds */
+	uint64_t done;
 };
 
 struct router { /* that wavelets cross */
@@ -49,7 +48,7 @@ struct router { /* that wavelets cross */
 struct flows { /* what find.c has found, of one flow or more */
 	struct node *node;
 	uint32_t *order; /* nodes, every one after those that feed it */
-	/* [node]: the part of each; with from, ends and done: of sets of several threads */
+	/* [node]: the part of each; with from: linked by columns.c */
 	uint8_t *parts;
 	uint32_t *sink;
 	uint32_t *slot; /* [3 * core + engine] or [3 * cores + column] -> node + 1 */
@@ -60,8 +59,8 @@ struct flows { /* what find.c has found, of one flow or more */
 	/* how far to look */
 	bool limited;
 	const struct twin_mesh *part; /* not out of this part; NULL: no such limit */
-	int32_t col;		     /* nor out of this column; < 0: no such limit */
-	bool crosses_part;		     /* there was more beyond */
+	int32_t col;		      /* nor out of this column; < 0: no such limit */
+	bool crosses_part;	      /* there was more beyond */
 };
 
 struct flow { /* all that one source feeds, and how many elements can pass through it now */
@@ -73,18 +72,20 @@ struct flow { /* all that one source feeds, and how many elements can pass throu
 	struct run run; /* a port's */
 	/* cores that a wavelet of the source crosses; all wavelets together */
 	uint32_t hops, hops_all;
-	bool stores; /* runs need a scratch */
-	bool values; /* of a port, to lanes that refuse no index */
-	bool end;    /* the block's END comes next */
+	bool stores;	       /* runs need a scratch */
+	bool values;	       /* of a port, to lanes that refuse no index */
+	bool end;	       /* the block's END comes next */
 	struct kept_set *kept; /* where it is kept; NULL: the search has found it */
 };
 
-struct kept_set { /* the flow that a source fed the last time, see again.c */
+struct kept_set {	/* the flow that a source fed the last time, see again.c */
 	struct flows b; /* without slots and stack */
 	struct flow s;
-	uint32_t routes; /* twin_mesh.routes of all parts when the flow's were checked */
-	uint64_t *state; /* of the nodes' engines; of a port its color */
-	bool axpy;	 /* all nodes are lanes with an AXPY, and the source feeds them */
+	uint32_t routes;   /* twin_mesh.routes of all parts when the flow's were checked */
+	uint64_t *state;   /* of the nodes' engines; of a port its color */
+	bool linked;	   /* columns.c has linked its nodes */
+	bool crosses_part; /* it leaves its mover's part */
+	uint32_t rows;	   /* its nodes are lanes with an AXPY, of a column's first rows; or 0 */
 	uint32_t node_cap, sink_cap;
 	/* data and END wavelets that no counter has counted yet, see twin_runs_settle() */
 	uint64_t crossed, ended;
@@ -98,19 +99,20 @@ struct scratch { /* arrays that engines produce */
 
 #define TWIN_RUNS_LAG 4u /* flows that one thread may be ahead of another */
 
-struct runs_worker { /* what a thread needs */
+struct runs_worker {	    /* what a thread needs */
 	struct flows ports; /* what its columns feed */
 	struct flows any;   /* of one source at a time */
-	struct scratch one;	       /* of that source */
+	struct scratch one; /* of that source */
 	/* of the columns, in turns: others may still read the last */
 	struct scratch r[TWIN_RUNS_LAG];
 	bool did;
-	uint32_t passed __attribute__((aligned(64))); /* flows that it has passed */
+	uint64_t passed __attribute__((aligned(64))); /* flows that it has passed */
 };
 
 struct column { /* what a north port feeds */
 	struct flow s;
 	bool found, crosses_part;
+	uint32_t rows; /* of a kept flow that is AXPY alone: all its lanes take the run */
 };
 
 struct runs_state { /* wse_machine.runs */
@@ -118,6 +120,7 @@ struct runs_state { /* wse_machine.runs */
 	struct column *column; /* [cols] */
 	/* kept flows: of ports, [cols], and of movers, [2 * ncores] */
 	struct kept_set *port, *mover;
+	uint64_t round; /* of those of a tile in parts */
 };
 
 /* runs.c */
@@ -129,6 +132,9 @@ uint32_t twin_runs_workers(struct wse_machine *m, uint32_t n); /* at most n: how
 /* what a north port feeds, within the limits of b; the run is delivered */
 bool twin_runs_port(struct wse_machine *m, struct flows *b, unsigned int col, struct flow *s);
 bool twin_runs_port_run(struct wse_machine *m, struct runs_worker *w, unsigned int col);
+/* the same of a kept flow that is AXPY in rows; it has passed */
+bool twin_runs_port_axpy(struct wse_machine *m, struct flows *b, unsigned int col, struct flow *s);
+void twin_runs_axpy_passed(struct wse_machine *m, const struct flow *s, struct twin_port_in *p);
 bool twin_runs_port_end(struct wse_machine *m, struct runs_worker *w, unsigned int col);
 /* a run has passed; p: the port that it came from */
 void twin_runs_passed(struct wse_machine *m, const struct flow *s, struct twin_port_in *p);
@@ -158,10 +164,12 @@ void twin_runs_count(struct wse_machine *m, const struct flow *s, uint32_t hops,
 /* the same flow again for what the source sends, up to n elements; false: search */
 bool twin_runs_again(struct wse_machine *m, struct kept_set *f, unsigned int color, uint32_t n,
 		     struct flow *s);
-/* the same of a flow that is AXPY alone, and all its lanes take the values of the port's block */
+/* a port's flow again that is AXPY in rows: all its lanes take the values of its block */
 bool twin_runs_again_axpy(struct wse_machine *m, struct kept_set *f, const struct twin_port_in *p);
 void twin_runs_keep(struct wse_machine *m, struct kept_set *f, const struct flow *s);
 void twin_runs_forget(struct kept_set *f);
+/* does a flow that was found without limits leave a part? If not, it is the part's */
+bool twin_runs_leaves(struct kept_set *f, const struct twin_mesh *p);
 /* counts what has crossed a kept flow */
 void twin_runs_settle_set(struct wse_machine *m, struct kept_set *f);
 
@@ -222,8 +230,8 @@ bool twin_runs_reserve(struct scratch *r, const struct flow *s); /* false: no me
 static inline void twin_runs_wake(struct twin_mesh *p, struct twin_core *c)
 {
 	if (p->may_resume && !c->eng[WSE_ENGINE_L].n && !c->queued && c->run == WSE_CORE_RUNNING &&
-	    (c->wait == WAIT_TASK || (c->wait == WAIT_ENGINES && !c->eng[WSE_ENGINE_M0].n &&
-				      !c->eng[WSE_ENGINE_M1].n))) {
+	    (c->wait == WAIT_TASK ||
+	     (c->wait == WAIT_ENGINES && !c->eng[WSE_ENGINE_M0].n && !c->eng[WSE_ENGINE_M1].n))) {
 		c->queued = true;
 		p->resume_list[p->nresume++] = c->idx;
 	} else {
@@ -245,7 +253,9 @@ void twin_runs_ended(struct wse_machine *m, struct twin_port_in *p);
 /* the flow's run through one of its nodes, through all */
 void twin_runs_pass(struct scratch *r, const struct flow *s, struct node *x);
 void twin_runs_run(struct scratch *r, const struct flow *s);
-/* n values through a flow that is AXPY alone, and the END of the block */
+/* n values to lanes that have an AXPY, and the END of the block: of one core; of all of a flow */
+void twin_runs_run_lanes(const struct twin_kernels *k, struct twin_core *c, const struct run *in,
+			 uint32_t n, bool end);
 void twin_runs_run_axpy(const struct twin_kernels *k, struct kept_set *f, const struct run *in,
 			uint32_t n, bool end);
 
