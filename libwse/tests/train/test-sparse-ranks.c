@@ -570,7 +570,8 @@ int main(void)
 	often("[{param_filter: '*ffn.ffn.0.*', sparsity: 0.5, algorithm: set, update: {freq: 4}},"
 	      " {param_filter: '*', sparsity: 0.75, algorithm: rigl, update: {freq: 1, stop: 9}}]");
 	if (TAP_SANITIZED) {
-		in_files("{sparsity: 0.75, param_filter: '*', algorithm: set, update: {freq: 3}}",
+		/* with fewer weights this model's images would save nothing in files */
+		in_files("{sparsity: 0.25, param_filter: '*', algorithm: set, update: {freq: 3}}",
 			 2);
 		tap_skip("the plain program makes them", "more ranks, RigL, faults");
 	} else {

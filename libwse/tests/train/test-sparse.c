@@ -485,9 +485,9 @@ int main(void)
 	files(&large[0], "{sparsity: 0.75, algorithm: rigl, update: {freq: 2}}", WSE_FILES_GRADS,
 	      (double[]){0.75, 1});
 	files(&large[1], "{sparsity: 0.25, algorithm: rigl, update: {freq: 2}}", WSE_FILES_IMAGES,
-	      (double[]){0.97, 0.8});
+	      (double[]){0.97, 0.9});
 	files(&large[2], "{sparsity: 0.75, param_filter: '*', algorithm: set, update: {freq: 2}}",
-	      WSE_FILES_IMAGES, (double[]){0.35, 0.3});
+	      WSE_FILES_IMAGES, (double[]){0.35, 0.4});
 	rtl();
 	sparse_done();
 	return tap_end();
