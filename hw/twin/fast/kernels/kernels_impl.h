@@ -10,14 +10,21 @@
  */
 typedef float NAME(vec) __attribute__((vector_size(4 * W), aligned(4), may_alias));
 typedef uint32_t NAME(bits) __attribute__((vector_size(4 * W)));
-typedef uint16_t NAME(bf16) __attribute__((vector_size(2 * W), aligned(2), may_alias));
 
 #define V	 NAME(vec)
 #define LOAD(p)	 (*(const V *)(const void *)(p))
 #define STORE(p) (*(V *)(void *)(p))
-/* W bf16 as binary32 */
-#define WIDEN(p) \
-	((V)(__builtin_convertvector(*(const NAME(bf16) *)(const void *)(p), NAME(bits)) << 16))
+/* W bf16 as binary32; gcc 12 makes two halves of __builtin_convertvector() */
+#if W == 16
+#define WIDEN(p)                                                                               \
+	((V)_mm512_slli_epi32(                                                                 \
+		_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)(p))), \
+		16))
+#else
+#define WIDEN(p)                                                                                \
+	((V)_mm256_slli_epi32(                                                                  \
+		_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)(p))), 16))
+#endif
 #define INLINE static inline __attribute__((always_inline))
 
 /* vectors of sums that AXPY holds in registers; those of a feature that AXPY of two cores has */
