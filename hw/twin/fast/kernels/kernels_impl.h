@@ -21,8 +21,8 @@ typedef uint32_t NAME(bits) __attribute__((vector_size(4 * W)));
 		_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)(p))), \
 		16))
 #else
-#define WIDEN(p)                                                                                \
-	((V)_mm256_slli_epi32(                                                                  \
+#define WIDEN(p)               \
+	((V)_mm256_slli_epi32( \
 		_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)(p))), 16))
 #endif
 #define INLINE static inline __attribute__((always_inline))
@@ -81,7 +81,7 @@ INLINE void NAME(cells)(float *const *acc, const uint8_t *x, int32_t stride,
 
 			for (i = 0; i < u; i++)
 				xv[i] = cores > 1 || rows ? LOAD(rows[c] + k * tokens + at + i * W)
-					     : WIDEN(x + (at + i * W) * 2);
+							  : WIDEN(x + (at + i * W) * 2);
 			for (f = 0; f < nb; f++)
 				for (i = 0; i < u; i++) {
 					V *to = &s[(c * nb + f) * u + i];
@@ -107,8 +107,8 @@ INLINE void NAME(pieces)(uint32_t *acc, const uint8_t *x, int32_t stride, const 
 	float *a = (float *)(void *)acc;
 	uint32_t t = 0;
 
-#define PIECE(n)                                                                                 \
-	for (; t + (n) * W <= tokens; t += (n) * W)                                              \
+#define PIECE(n)                                \
+	for (; t + (n)*W <= tokens; t += (n)*W) \
 	NAME(cells)(&a, x, stride, wide ? &rows : NULL, tokens, t, v, nk, 1, nb, n, fused)
 	PIECE(u);
 	if (u >= 8)
@@ -121,21 +121,21 @@ INLINE void NAME(pieces)(uint32_t *acc, const uint8_t *x, int32_t stride, const 
 }
 
 /* f with nb and fused as constants */
-#define BY_NB(f, nb, fused, ...)                 \
-	do {                                     \
-		if ((nb) == 4)                   \
+#define BY_NB(f, nb, fused, ...)                  \
+	do {                                      \
+		if ((nb) == 4)                    \
 			f(__VA_ARGS__, 4, fused); \
-		else if ((nb) == 2)              \
+		else if ((nb) == 2)               \
 			f(__VA_ARGS__, 2, fused); \
-		else                             \
+		else                              \
 			f(__VA_ARGS__, 1, fused); \
 	} while (0)
-#define EACH(f, nb, fused, ...)                            \
-	do {                                               \
-		if (fused)                                 \
-			BY_NB(f, nb, true, __VA_ARGS__);   \
-		else                                       \
-			BY_NB(f, nb, false, __VA_ARGS__);  \
+#define EACH(f, nb, fused, ...)                           \
+	do {                                              \
+		if (fused)                                \
+			BY_NB(f, nb, true, __VA_ARGS__);  \
+		else                                      \
+			BY_NB(f, nb, false, __VA_ARGS__); \
 	} while (0)
 
 static void NAME(axpy_dense)(uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t tokens,
@@ -316,8 +316,8 @@ INLINE void NAME(order4)(uint32_t *to, const float *a, const float *b, const flo
 }
 
 /* s[feature][row] to the order of the stream */
-INLINE void NAME(in_order)(uint32_t *out, float (*s)[STEP], const unsigned int nb,
-			   uint32_t first, uint32_t n)
+INLINE void NAME(in_order)(uint32_t *out, float (*s)[STEP], const unsigned int nb, uint32_t first,
+			   uint32_t n)
 {
 	unsigned int f;
 	uint32_t k = 0;
