@@ -565,7 +565,8 @@ int main(void)
 	packed_trip("{param_filter: '*', sparsity: 0.75, algorithm: set, update: {freq: 3}}", 2);
 	often("{param_filter: '*', sparsity: 0.75}");
 	often("{param_filter: '*', sparsity: 0.75, algorithm: rigl, update: {freq: 7}}");
-	often("[{param_filter: '*ffn.ffn.0.*', sparsity: 0.5, algorithm: rigl, update: {freq: 4, stop: 50}},"
+	often("[{param_filter: '*ffn.ffn.0.*', sparsity: 0.5, algorithm: rigl, "
+	      "update: {freq: 4, stop: 50}},"
 	      " {param_filter: '*', sparsity: 0.75, algorithm: rigl, update: {freq: 6, stop: 90}}]");
 	often("[{param_filter: '*ffn.ffn.0.*', sparsity: 0.5, algorithm: set, update: {freq: 4}},"
 	      " {param_filter: '*', sparsity: 0.75, algorithm: rigl, update: {freq: 1, stop: 9}}]");

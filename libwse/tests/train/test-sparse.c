@@ -4,6 +4,7 @@
  * in files, and as a dense run whose gradients are masked by hand; what is left out is 0, and
  * counts are exact.
  */
+#include <math.h>
 #include <errno.h>
 
 #include "sparse.h"
@@ -109,6 +110,7 @@ struct came {
 	 */
 	size_t kept;
 	uint64_t written, images, grads;
+	uint64_t image_read; /* bytes of an image that was read, on average */
 };
 
 /* the streams of this session go without masks */
@@ -207,8 +209,9 @@ static int run(const struct sparse_case *c, const struct how *h, struct came *r)
 	r->image_reads = wse_memx_image_reads(s.memx);
 	r->kept = wse_memx_packed(s.memx);
 	wse_memx_moved(s.memx, WSE_MEMX_STATE_FILE, &in, &r->written);
-	wse_memx_moved(s.memx, WSE_MEMX_IMAGE_FILE, &in, &out);
-	r->images = in + out;
+	/* how often one is read depends on what the readers find in memory, not how long it is */
+	wse_memx_moved(s.memx, WSE_MEMX_IMAGE_FILE, &in, &r->images);
+	r->image_read = r->image_reads ? in / r->image_reads : 0;
 	wse_memx_moved(s.memx, WSE_MEMX_GRAD_FILE, &in, &out);
 	r->grads = in + out;
 	wse_session_close(&s);
@@ -414,7 +417,7 @@ static double part(uint64_t a, uint64_t of)
 
 /*
  * weights and moments, gradients, and images in files; most[]: of a dense run's bytes of gradients
- * and of images
+ * at most; of images written, which is the same in each run, and about that of an image read
  */
 static void files(const struct sparse_case *c, const char *sparsity, enum wse_memory_files last,
 		  const double most[2])
@@ -440,12 +443,14 @@ static void files(const struct sparse_case *c, const char *sparsity, enum wse_me
 			   (f < WSE_FILES_GRADS ||
 			    (got.grads && part(got.grads, dense.grads) < most[0])) &&
 			   (f < WSE_FILES_IMAGES ||
-			    (got.images && part(got.images, dense.images) < most[1])),
+			    (got.images && fabs(part(got.images, dense.images) - most[1]) < 0.01 &&
+			     part(got.image_read, dense.image_read) < most[1] + 0.03)),
 		   "%s, %s: the same bits with %s in files; of a dense run's bytes %.2f of state "
-		   "are written, %.2f of gradients and %.2f of images written and read%s%s",
+		   "are written, %.2f of gradients written and read, %.2f of images written and "
+		   "%.2f of one read%s%s",
 		   c->what, sparsity, what[f], part(got.written, dense.written),
-		   part(got.grads, dense.grads), part(got.images, dense.images), ret ? ": " : "",
-		   ret ? wse_error() : "");
+		   part(got.grads, dense.grads), part(got.images, dense.images),
+		   part(got.image_read, dense.image_read), ret ? ": " : "", ret ? wse_error() : "");
 	}
 }
 
@@ -485,9 +490,9 @@ int main(void)
 	files(&large[0], "{sparsity: 0.75, algorithm: rigl, update: {freq: 2}}", WSE_FILES_GRADS,
 	      (double[]){0.75, 1});
 	files(&large[1], "{sparsity: 0.25, algorithm: rigl, update: {freq: 2}}", WSE_FILES_IMAGES,
-	      (double[]){0.97, 0.9});
+	      (double[]){0.97, 0.84});
 	files(&large[2], "{sparsity: 0.75, param_filter: '*', algorithm: set, update: {freq: 2}}",
-	      WSE_FILES_IMAGES, (double[]){0.35, 0.4});
+	      WSE_FILES_IMAGES, (double[]){0.35, 0.30});
 	rtl();
 	sparse_done();
 	return tap_end();
