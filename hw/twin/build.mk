@@ -20,8 +20,8 @@ TWIN_FAST_C := $(foreach d,$(TWIN_QUICK),$(wildcard $(d)/*.c))
 $(eval $(call c_archive,hw/libwse_twin.a,$(filter-out %/alone.c,$(TWIN_EXACT_C)) $(TWIN_FAST_C)))
 $(eval $(call c_archive,hw/libwse_twin_exact.a,$(TWIN_EXACT_C)))
 
-TWIN_TESTS := fp fp_portable numerics f32 scalar translate quick ways again queue tensor refusals \
-	fabric streams late silent index rounds confluence sources
+TWIN_TESTS := fp fp_portable numerics copies scalar translate quick ways again queue tensor \
+	refusals fabric streams late silent index rounds confluence sources
 # these run the firmware's kernels; `build/hw/twin/tests/test_gemm bench` measures
 TWIN_LAYER_TESTS := gemm parts batch
 # $(call twin_sources,TEST): what it is linked of beside the test itself
@@ -33,7 +33,7 @@ $(foreach t,$(TWIN_LAYER_TESTS),$(B)/hw/twin/tests/test_$(t) $(B)/asan/hw/twin/t
 	| $(TWIN_FIRMWARE)
 
 # the exact machine alone passes them, too; three are of fast/ and jit/
-TWIN_EXACT_TESTS := $(filter-out numerics f32 translate,$(TWIN_TESTS)) $(TWIN_LAYER_TESTS)
+TWIN_EXACT_TESTS := $(filter-out numerics copies translate,$(TWIN_TESTS)) $(TWIN_LAYER_TESTS)
 $(foreach t,$(TWIN_EXACT_TESTS),$(eval $(call c_program,hw/twin/tests/exact/test_$(t), \
 	hw/twin/tests/test_$(t).c $(call twin_sources,$(t)),$(B)/hw/libwse_twin_exact.a,-lm, \
 	$(B)/asan/hw/libwse_twin_exact.a)))

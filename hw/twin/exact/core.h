@@ -167,10 +167,10 @@ struct twin_core {
 	uint32_t bound;		 /* colors with a binding of either kind */
 	uint32_t claimed;	 /* colors that running engines read */
 	uint32_t recv_any;	 /* colors with a wavelet in recv */
-	uint32_t f32_most;	 /* fast/: values of a copy by rows */
+	uint32_t opnd_copy_most; /* fast/: values of a copy by rows */
 	/* counters of a core's scope; wavelets that left by the links north to west */
 	uint64_t cnt[WSE_CNT_COUNT], link[4];
-	struct twin_f32_copy f32_copy[2]; /* fast/: by rows, by columns */
+	struct twin_opnd_copy opnd_copy[2]; /* fast/: by rows, by columns */
 	/* tensor unit */
 	uint32_t acc[WSE_NACC] __attribute__((aligned(64)));
 	struct twin_engine eng[3];

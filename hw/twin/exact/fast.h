@@ -56,8 +56,8 @@ static inline uint32_t twin_wavelet(float v, uint32_t i, unsigned int shift)
 
 /* ---- what fast/ and jit/ keep in a core ---- */
 
-/* what is known of a bf16 operand, see f32_copy.c */
-struct twin_f32_copy {
+/* what is known of a bf16 operand, see opnd_copy.c */
+struct twin_opnd_copy {
 	bool full, uses;	     /* it is valid; the operand has been used once */
 	struct twin_range range;     /* of its values */
 	int32_t base, stride1;	     /* the operand */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "cpu.h"
-#include "twin/fast/f32_copy.h"
+#include "twin/fast/opnd_copy.h"
 #include "twin/fast/prepared.h"
 #include "twin/fast/runs/runs.h"
 #include "twin/fast/vector/vector.h"
@@ -26,7 +26,7 @@ static int create_part(struct twin_mesh *p)
 
 static int create(struct wse_machine *m)
 {
-	uint32_t most = twin_f32_most(m->ncores), i;
+	uint32_t most = twin_opnd_copy_most(m->ncores), i;
 
 	m->k = twin_kernels_get(0);
 	m->block = calloc((size_t)m->ncores * BLOCK_STRIDE, sizeof(*m->block));
@@ -34,7 +34,7 @@ static int create(struct wse_machine *m)
 		return -1;
 	for (i = 0; i < m->ncores; i++) {
 		m->core[i].block = m->block + (size_t)i * BLOCK_STRIDE;
-		m->core[i].f32_most = most;
+		m->core[i].opnd_copy_most = most;
 	}
 	for (i = 0; i < m->nmesh; i++)
 		if (create_part(&m->mesh[i]))
@@ -53,14 +53,14 @@ static void destroy(struct wse_machine *m)
 		free(m->mesh[i].checked_cache);
 	}
 	for (i = 0; m->core && i < m->ncores; i++)
-		twin_f32_free(&m->core[i]);
+		twin_opnd_copy_free(&m->core[i]);
 	free(m->block);
 }
 
 static void memory_written(struct twin_core *c, uint32_t off, uint32_t len, uint32_t made)
 {
 	if (made & TWIN_PAGE_COPIED)
-		twin_f32_changed(c, off, len);
+		twin_opnd_copy_changed(c, off, len);
 	if (made & TWIN_PAGE_DECODED)
 		twin_translate_forget(c, off >> 2, ((off & 3) + len + 3) >> 2);
 }

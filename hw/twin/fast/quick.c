@@ -10,7 +10,7 @@
 
 #include "twin/exact/operand.h"
 #include "twin/exact/vop.h"
-#include "twin/fast/f32_copy.h"
+#include "twin/fast/opnd_copy.h"
 #include "twin/fast/quick.h"
 #include "twin/fast/vector/vector.h"
 

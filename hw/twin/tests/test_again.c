@@ -204,8 +204,8 @@ int main(void)
 	went(&p.ways, runs, 10 * PROGRAMS);
 	went(&p.ways, values, 5 * PROGRAMS);
 	went(&p.ways, kept, 4 * PROGRAMS);
-	went(&p.ways, f32_rows, PROGRAMS);
-	went(&p.ways, f32_cols, PROGRAMS);
+	went(&p.ways, copy_rows, PROGRAMS);
+	went(&p.ways, copy_cols, PROGRAMS);
 	went(&p.ways, fused, PROGRAMS);
 	went(&p.ways, resumed, PROGRAMS);
 	return tap_end();

@@ -149,8 +149,8 @@ static void test_ways(void)
 	went(&ways, axpys, 30);
 	went(&ways, values, 30);
 	went(&ways, pairs, 50);
-	went(&ways, f32_rows, 100);
-	went(&ways, f32_cols, 100);
+	went(&ways, copy_rows, 100);
+	went(&ways, copy_cols, 100);
 	went(&ways, in_place, 200);
 	went(&ways, resumed, 50);
 	went(&ways, known, 500);

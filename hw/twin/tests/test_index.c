@@ -263,7 +263,7 @@ int main(void)
 	went(&ways, values, 200);
 	went(&ways, kept, 100);
 	went(&ways, pairs, 50);
-	went(&ways, f32_rows, 200);
-	went(&ways, f32_cols, 50);
+	went(&ways, copy_rows, 200);
+	went(&ways, copy_cols, 50);
 	return tap_end();
 }

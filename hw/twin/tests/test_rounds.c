@@ -192,7 +192,7 @@ int main(void)
 	went(&ways, runs, 6);
 	went(&ways, values, 6);
 	went(&ways, pairs, 2);
-	went(&ways, f32_rows, 6);
+	went(&ways, copy_rows, 6);
 #ifndef TEST_RTL
 	memset(&ways, 0, sizeof(ways));
 	ok(run(2, WSE_MACHINE_EXACT, 0, &races) == WSE_ST_OK && right(), "wavelet by wavelet");

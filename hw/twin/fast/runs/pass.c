@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "twin/exact/operand.h"
-#include "twin/fast/f32_copy.h"
+#include "twin/fast/opnd_copy.h"
 #include "twin/fast/runs/runs.h"
 
 /* a node of a small tile takes a few hundred instructions in all */
@@ -68,7 +68,7 @@ static void words_of(const struct run *r, uint32_t at, uint32_t n, uint32_t *w)
 }
 
 /* whole ks of a dense run, from its element at on; w: the copy of the lanes' operand, or NULL */
-static void axpy_ks(const struct twin_kernels *k, struct node *x, const struct twin_f32_copy *w,
+static void axpy_ks(const struct twin_kernels *k, struct node *x, const struct twin_opnd_copy *w,
 		    uint32_t at, uint32_t nk)
 {
 	const struct twin_opnd *s = &x->e->o[OPND_SRC2];
@@ -79,7 +79,7 @@ static void axpy_ks(const struct twin_kernels *k, struct node *x, const struct t
 	struct twin_ways *ways = &x->c->mesh->ways;
 
 	ways->fused += fused;
-	ways->f32_rows += w && w->copy;
+	ways->copy_rows += w && w->copy;
 	if (w && w->copy)
 		k->axpy_rows(acc, (const float *)w->copy + (size_t)row * t, t, nb, v, nk, fused);
 	else
@@ -92,13 +92,13 @@ static void dot_ks(const struct twin_kernels *k, struct node *x, uint32_t at, ui
 {
 	const struct twin_opnd *s = &x->e->o[OPND_SRC2];
 	uint32_t *acc = &x->c->acc[x->e->o[OPND_DST].base], nb = x->e->nfeat, t = x->e->tokens;
-	const struct twin_f32_copy *wide = twin_f32_cols(x->c, s);
+	const struct twin_opnd_copy *wide = twin_opnd_copy_cols(x->c, s);
 	uint32_t w[64], n;
 
 	if (wide) {
 		bool fused = twin_products_exact(wide->range, k->range_of_sums(acc, nb * t));
 
-		x->c->mesh->ways.f32_cols++;
+		x->c->mesh->ways.copy_cols++;
 		x->c->mesh->ways.fused += fused;
 		k->dot_cols(acc, wide->copy, at >> x->fab->shift, t, nb, nk, out, fused);
 		return;
@@ -125,7 +125,8 @@ INLINE void run_dense(const struct twin_kernels *k, struct node *x, uint32_t n, 
 			if (out)
 				dot_ks(k, x, at, n >> x->fab->shift, out);
 			else
-				axpy_ks(k, x, twin_f32_rows(x->c, k, s), at, n >> x->fab->shift);
+				axpy_ks(k, x, twin_opnd_copy_rows(x->c, k, s), at,
+					n >> x->fab->shift);
 		} else {
 			n = n < nb - in ? n : nb - in;
 			words_of(x->fab, at, n, w);
@@ -190,8 +191,8 @@ INLINE bool are_two(const struct node *x, const struct node *y, uint32_t n)
 
 static void run_two(const struct twin_kernels *k, struct node *x, struct node *y, uint32_t n)
 {
-	const struct twin_f32_copy *wx = twin_f32_rows(x->c, k, &x->e->o[OPND_SRC2]);
-	const struct twin_f32_copy *wy = twin_f32_rows(y->c, k, &y->e->o[OPND_SRC2]);
+	const struct twin_opnd_copy *wx = twin_opnd_copy_rows(x->c, k, &x->e->o[OPND_SRC2]);
+	const struct twin_opnd_copy *wy = twin_opnd_copy_rows(y->c, k, &y->e->o[OPND_SRC2]);
 	const struct run *in = x->fab;
 	uint32_t nk = n >> in->shift, nb = x->e->nfeat, t = x->e->tokens;
 	size_t row = in->at >> in->shift;
@@ -204,7 +205,7 @@ static void run_two(const struct twin_kernels *k, struct node *x, struct node *y
 		bool fused = twin_products_exact(twin_range_join(wx->range, wy->range), in->range);
 
 		x->c->mesh->ways.pairs++;
-		x->c->mesh->ways.f32_rows += 2;
+		x->c->mesh->ways.copy_rows += 2;
 		x->c->mesh->ways.fused += fused;
 		k->axpy_two(acc, rows, t, nb, in->v, nk, fused);
 	} else {

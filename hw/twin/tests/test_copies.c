@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * The copies of stream operands in binary32: what they hold, and that every way to write to memory
- * ends them, those of the byte before and after excepted.
+ * The copies of stream operands: what they hold, and that every way to write to memory ends them,
+ * those of the byte before and after excepted.
  */
 #include <string.h>
 
 #include "check.h"
 #include "rig.h"
 #include "twin/exact/fp.h"
-#include "twin/fast/f32_copy.h"
 #include "twin/fast/kernels/kernels.h"
+#include "twin/fast/opnd_copy.h"
 #include "twin/twin.h"
 
 #define AT   0x1010 /* the operand: 19 rows of 24, in steps of 32 elements */
@@ -42,14 +42,14 @@ static uint32_t element(const struct twin_opnd *o, uint32_t k, uint32_t t)
 static bool copies_fit(const struct twin_opnd *o)
 {
 	struct twin_core *c = &r.m->core[0];
-	const struct twin_f32_copy *by_rows, *by_cols;
+	const struct twin_opnd_copy *by_rows, *by_cols;
 	const uint16_t *cols;
 	const float *rows;
 	uint32_t k, t, bad = 0;
 
-	twin_f32_rows(c, kernels, o);
-	by_rows = twin_f32_rows(c, kernels, o);
-	by_cols = twin_f32_cols(c, o);
+	twin_opnd_copy_rows(c, kernels, o);
+	by_rows = twin_opnd_copy_rows(c, kernels, o);
+	by_cols = twin_opnd_copy_cols(c, o);
 	if (!by_rows || !by_cols || !by_rows->copy)
 		return false;
 	rows = by_rows->copy;
@@ -65,7 +65,7 @@ static bool copies_fit(const struct twin_opnd *o)
 
 static bool both(bool full)
 {
-	return r.m->core[0].f32_copy[0].full == full && r.m->core[0].f32_copy[1].full == full;
+	return r.m->core[0].opnd_copy[0].full == full && r.m->core[0].opnd_copy[1].full == full;
 }
 
 static void set(struct code *c, uint32_t size, uint32_t addr, uint32_t value)
@@ -147,12 +147,13 @@ static void test_code_beside(void)
 	o.base = (CODE_AT & ~0xff) + 0x40;
 	o.len1 = 1;
 	by_scalar(4, 0x800);
-	twin_f32_rows(&r.m->core[0], kernels, &o);
-	ok(twin_f32_rows(&r.m->core[0], kernels, &o) != NULL, "a copy of a page that holds code");
+	twin_opnd_copy_rows(&r.m->core[0], kernels, &o);
+	ok(twin_opnd_copy_rows(&r.m->core[0], kernels, &o) != NULL,
+	   "a copy of a page that holds code");
 	by_scalar(4, 0x900);
-	ok(r.m->core[0].f32_copy[0].full, "new code beside it leaves it");
+	ok(r.m->core[0].opnd_copy[0].full, "new code beside it leaves it");
 	by_scalar(4, (uint32_t)o.base + 44);
-	ok(!r.m->core[0].f32_copy[0].full, "a store ends it");
+	ok(!r.m->core[0].opnd_copy[0].full, "a store ends it");
 }
 
 int main(void)

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "twin/fast/f32_copy.h"
+#include "twin/fast/opnd_copy.h"
 
 /* says, or no longer says, of the pages of its operand that something was made of them */
-static void mark(struct twin_core *c, const struct twin_f32_copy *w, bool made)
+static void mark(struct twin_core *c, const struct twin_opnd_copy *w, bool made)
 {
 	uint32_t page;
 
@@ -20,13 +20,13 @@ static void mark(struct twin_core *c, const struct twin_f32_copy *w, bool made)
 		c->code[page] = (c->code[page] & ~TWIN_PAGE_COPIED) | (made ? TWIN_PAGE_COPIED : 0);
 }
 
-void twin_f32_changed(struct twin_core *c, uint32_t off, uint32_t len)
+void twin_opnd_copy_changed(struct twin_core *c, uint32_t off, uint32_t len)
 {
 	bool any = false;
 	unsigned int i;
 
 	for (i = 0; i < 2; i++) {
-		struct twin_f32_copy *w = &c->f32_copy[i];
+		struct twin_opnd_copy *w = &c->opnd_copy[i];
 
 		if (!w->full || off >= w->hi || off + len <= w->lo)
 			continue;
@@ -35,18 +35,18 @@ void twin_f32_changed(struct twin_core *c, uint32_t off, uint32_t len)
 		any = true;
 	}
 	for (i = 0; i < 2 && any; i++)
-		if (c->f32_copy[i].full)
-			mark(c, &c->f32_copy[i], true);
+		if (c->opnd_copy[i].full)
+			mark(c, &c->opnd_copy[i], true);
 }
 
-void twin_f32_free(struct twin_core *c)
+void twin_opnd_copy_free(struct twin_core *c)
 {
-	free(c->f32_copy[0].room);
-	free(c->f32_copy[1].room);
+	free(c->opnd_copy[0].room);
+	free(c->opnd_copy[1].room);
 }
 
 /* how many values a copy by rows may have: all cores' together half of the second cache */
-uint32_t twin_f32_most(uint32_t ncores)
+uint32_t twin_opnd_copy_most(uint32_t ncores)
 {
 	long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
 
@@ -55,14 +55,14 @@ uint32_t twin_f32_most(uint32_t ncores)
 	return (uint32_t)((size_t)cache / 2 / sizeof(float) / ncores);
 }
 
-static bool same(const struct twin_f32_copy *w, const struct twin_opnd *x)
+static bool same(const struct twin_opnd_copy *w, const struct twin_opnd *x)
 {
 	return w->base == x->base && w->stride1 == x->stride1 && w->tokens == x->len &&
 	       w->rows == x->len1;
 }
 
 /* room for n bytes; false: no memory */
-static bool reserve(struct twin_f32_copy *w, size_t n)
+static bool reserve(struct twin_opnd_copy *w, size_t n)
 {
 	if (w->cap >= n)
 		return true;
@@ -73,12 +73,12 @@ static bool reserve(struct twin_f32_copy *w, size_t n)
 }
 
 /* another operand takes the place of the copy's */
-static void take(struct twin_core *c, struct twin_f32_copy *w, const struct twin_opnd *x)
+static void take(struct twin_core *c, struct twin_opnd_copy *w, const struct twin_opnd *x)
 {
 	int32_t span = x->stride1 * (int32_t)(x->len1 - 1);
 
 	if (w->full)
-		twin_f32_changed(c, w->lo, w->hi - w->lo);
+		twin_opnd_copy_changed(c, w->lo, w->hi - w->lo);
 	w->base = x->base;
 	w->stride1 = x->stride1;
 	w->tokens = x->len;
@@ -87,7 +87,7 @@ static void take(struct twin_core *c, struct twin_f32_copy *w, const struct twin
 	w->hi = (uint32_t)(x->base + (span > 0 ? span : 0)) + x->len * 2u;
 }
 
-static void filled(struct twin_core *c, struct twin_f32_copy *w, const void *copy)
+static void filled(struct twin_core *c, struct twin_opnd_copy *w, const void *copy)
 {
 	w->range = twin_range_of(c->sram + w->base, w->stride1, w->tokens, w->rows);
 	w->copy = copy;
@@ -95,12 +95,12 @@ static void filled(struct twin_core *c, struct twin_f32_copy *w, const void *cop
 	mark(c, w, true);
 }
 
-const struct twin_f32_copy *twin_f32_rows(struct twin_core *c, const struct twin_kernels *k,
-					  const struct twin_opnd *x)
+const struct twin_opnd_copy *twin_opnd_copy_rows(struct twin_core *c, const struct twin_kernels *k,
+						 const struct twin_opnd *x)
 {
-	struct twin_f32_copy *w = &c->f32_copy[0];
+	struct twin_opnd_copy *w = &c->opnd_copy[0];
 	size_t n = (size_t)x->len * x->len1;
-	bool copy = n <= c->f32_most;
+	bool copy = n <= c->opnd_copy_most;
 
 	if (same(w, x) && w->full)
 		return w;
@@ -117,9 +117,9 @@ const struct twin_f32_copy *twin_f32_rows(struct twin_core *c, const struct twin
 	return w;
 }
 
-const struct twin_f32_copy *twin_f32_cols(struct twin_core *c, const struct twin_opnd *x)
+const struct twin_opnd_copy *twin_opnd_copy_cols(struct twin_core *c, const struct twin_opnd *x)
 {
-	struct twin_f32_copy *w = &c->f32_copy[1];
+	struct twin_opnd_copy *w = &c->opnd_copy[1];
 	size_t rows = (x->len1 + TWIN_PANEL - 1) & ~(TWIN_PANEL - 1);
 
 	if (same(w, x) && w->full)
