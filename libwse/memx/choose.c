@@ -2,7 +2,8 @@
 /*
  * The n smallest of a part's keys, in four passes: each counts the keys by 16 bits more. A key of
  * 64 bits has the number in its upper half and the element's index in the lower one, so no two are
- * equal; counts of several ranks are added. So no list is sorted, and none is sent.
+ * equal. Ranks add up their counts by 8 bits at a time: first those of 256 buckets each, then those
+ * of the buckets in the one that has it. So no list is sorted, and none is sent.
  */
 #include "memx/choose.h"
 
@@ -16,7 +17,10 @@
 #define BITS	16u
 #define BUCKETS (1u << BITS)
 #define PASSES	(64 / BITS)
-_Static_assert(WSE_CHOOSE_BYTES == PASSES * BUCKETS * sizeof(uint64_t), "as counts are spread");
+#define DIGIT	8u /* bits by which counts of ranks are added up */
+#define DIGITS	(1u << DIGIT)
+_Static_assert(BITS == 2 * DIGIT, "a bucket has two digits");
+_Static_assert(WSE_CHOOSE_BYTES == 2 * PASSES * DIGITS * sizeof(uint64_t), "as counts are spread");
 
 /* the search for the key of the n-th smallest of a part's */
 struct search {
@@ -34,13 +38,14 @@ static uint32_t bucket(uint64_t key, uint32_t pass)
 	return (uint32_t)(key >> (64 - BITS * (pass + 1))) & (BUCKETS - 1);
 }
 
-static void narrow(struct search *s, const uint64_t *count)
+/* the next bits of the key, by the keys that have each of them: count [1 << bits] */
+static void narrow(struct search *s, const uint64_t *count, uint32_t bits)
 {
 	uint32_t b = 0;
 
-	while (b + 1 < BUCKETS && count[b] < s->left)
+	while (b + 1 < 1u << bits && count[b] < s->left)
 		s->left -= count[b++];
-	s->found = s->found << BITS | b;
+	s->found = s->found << bits | b;
 }
 
 static uint32_t magnitude(float f)
@@ -85,7 +90,7 @@ static int mark(const struct wse_sparse_part *p, size_t n, key_fn key, const voi
 		for (size_t i = 0; i < p->count; i++)
 			if ((!want || want[i]) && begins(key(ctx, i), &s, pass))
 				count[bucket(key(ctx, i), pass)]++;
-		narrow(&s, count);
+		narrow(&s, count, BITS);
 	}
 	for (size_t i = 0; i < p->count && n; i++) {
 		uint64_t k = want && !want[i] ? UINT64_MAX : key(ctx, i);
@@ -159,14 +164,14 @@ struct choice {
 	uint32_t unit, n;
 	const struct wse_sparse_part *part[PARTS];
 	struct search s[PARTS];
-	uint64_t *count[PARTS]; /* [BUCKETS] of each rank */
+	uint64_t *count[PARTS]; /* [BUCKETS] of what this rank keeps */
+	uint64_t *digit;	/* [ranks][PARTS][DIGITS] of each rank's */
 	int by_grad; /* the largest gradients that are not there; else the smallest weights */
 	int there;   /* of those that are there, or (0) of those that are not */
 };
 
 /* visits what this rank keeps; pass PASSES: sets the bits of what was found */
-static void look(struct choice *c, uint32_t pass, uint32_t rank, size_t at, size_t from, size_t n,
-		 const float *x)
+static void look(struct choice *c, uint32_t pass, size_t at, size_t from, size_t n, const float *x)
 {
 	struct wse_unit_mask *k = &c->m->unit[c->unit];
 	size_t width = k->fwd.width, row = at / width, j = at % width;
@@ -197,7 +202,7 @@ static void look(struct choice *c, uint32_t pass, uint32_t rank, size_t at, size
 			if (key <= c->s[i].found)
 				wse_mask_set(&k->fwd, k->next, row, j, !c->there);
 		} else if (begins(key, &c->s[i], pass)) {
-			c->count[i][(size_t)rank * BUCKETS + bucket(key, pass)]++;
+			c->count[i][bucket(key, pass)]++;
 		}
 	}
 }
@@ -227,8 +232,7 @@ static int look_at_pieces(struct choice *c, uint32_t pass)
 			size_t b = q.at + q.count < end ? q.at + q.count : end;
 
 			if (a < b)
-				look(c, pass, map->rank, a, q.from + (a - q.at), b - a,
-				     x + (a - p->at));
+				look(c, pass, a, q.from + (a - q.at), b - a, x + (a - p->at));
 		}
 		ret = c->from->put(c->from->ctx, k);
 		if (ret)
@@ -237,16 +241,53 @@ static int look_at_pieces(struct choice *c, uint32_t pass)
 	return 0;
 }
 
-static int spread_counts(const struct choice *c)
+static uint64_t *digits_of(const struct choice *c, uint32_t rank, uint32_t i)
 {
-	struct wse_memx_part part[PARTS];
+	return c->digit + ((size_t)rank * PARTS + i) * DIGITS;
+}
+
+/* the counts of this rank: by upper digits, or by lower ones of buckets that begin as was found */
+static void count_digits(const struct choice *c, int lower)
+{
+	for (uint32_t i = 0; i < c->n; i++) {
+		uint64_t *digit = digits_of(c, c->m->map->rank, i);
+		const uint64_t *count = c->count[i];
+
+		if (lower) {
+			memcpy(digit, count + c->s[i].found % DIGITS * DIGITS,
+			       DIGITS * sizeof(*digit));
+			continue;
+		}
+		memset(digit, 0, DIGITS * sizeof(*digit));
+		for (size_t b = 0; b < BUCKETS; b++)
+			digit[b / DIGITS] += count[b];
+	}
+}
+
+/* one more digit of what is searched for, by the counts of all ranks */
+static int find_digit(struct choice *c, int lower)
+{
+	const uint32_t ranks = c->m->map->ranks;
+	struct wse_memx_part *part = malloc((size_t)ranks * PARTS * sizeof(*part));
 	int ret = 0;
 
-	for (uint32_t r = 0; r < c->m->map->ranks && c->m->map->ranks > 1 && !ret; r++) {
-		for (uint32_t i = 0; i < c->n; i++)
-			part[i] = (struct wse_memx_part){r, c->count[i] + (size_t)r * BUCKETS,
-							 BUCKETS * sizeof(uint64_t)};
-		ret = c->from->peers->spread(c->from->peers->ctx, part, c->n);
+	if (!part)
+		return no_memory(c->part[0]);
+	count_digits(c, lower);
+	for (uint32_t k = 0; k < ranks * c->n; k++)
+		part[k] = (struct wse_memx_part){k / c->n, digits_of(c, k / c->n, k % c->n),
+						 DIGITS * sizeof(uint64_t)};
+	if (ranks > 1)
+		ret = c->from->peers->spread(c->from->peers->ctx, part, ranks * c->n);
+	free(part);
+	for (uint32_t i = 0; i < c->n && !ret; i++) {
+		uint64_t *sum = digits_of(c, 0, i);
+
+		for (uint32_t r = 1; r < ranks; r++)
+			for (uint32_t d = 0; d < DIGITS; d++)
+				sum[d] += digits_of(c, r, i)[d];
+		if (c->s[i].left)
+			narrow(&c->s[i], sum, DIGIT);
 	}
 	return ret;
 }
@@ -274,24 +315,19 @@ static int spread_bits(const struct choice *c)
 /* so many of each part, s.left, change their bits */
 static int choose(struct choice *c)
 {
-	const uint32_t ranks = c->m->map->ranks;
 	int ret = 0;
 
-	for (uint32_t i = 0; i < c->n && !ret; i++) {
-		c->count[i] = malloc(ranks * (size_t)BUCKETS * sizeof(uint64_t));
-		ret = c->count[i] ? 0 : no_memory(c->part[i]);
+	c->digit = malloc((size_t)c->m->map->ranks * PARTS * DIGITS * sizeof(*c->digit));
+	for (uint32_t i = 0; i < c->n; i++) {
+		c->count[i] = malloc(BUCKETS * sizeof(*c->count[i]));
+		ret = c->digit && c->count[i] ? ret : no_memory(c->part[i]);
 	}
 	for (uint32_t pass = 0; pass < PASSES && !ret; pass++) {
 		for (uint32_t i = 0; i < c->n; i++)
-			memset(c->count[i], 0, ranks * (size_t)BUCKETS * sizeof(uint64_t));
+			memset(c->count[i], 0, BUCKETS * sizeof(*c->count[i]));
 		ret = look_at_pieces(c, pass);
-		ret = ret ? ret : spread_counts(c);
-		for (uint32_t i = 0; i < c->n && !ret; i++) {
-			for (size_t b = BUCKETS; b < ranks * (size_t)BUCKETS; b++)
-				c->count[i][b % BUCKETS] += c->count[i][b];
-			if (c->s[i].left)
-				narrow(&c->s[i], c->count[i]);
-		}
+		for (int lower = 0; lower < 2 && !ret; lower++)
+			ret = find_digit(c, lower);
 	}
 	ret = ret ? ret : look_at_pieces(c, PASSES);
 	ret = ret ? ret : spread_bits(c);
@@ -299,6 +335,8 @@ static int choose(struct choice *c)
 		free(c->count[i]);
 		c->count[i] = NULL;
 	}
+	free(c->digit);
+	c->digit = NULL;
 	return ret;
 }
 

@@ -11,7 +11,7 @@
 #include "memx/share.h"
 
 /* of a part of the weights what each rank sends each other one for a choice among them: counts */
-#define WSE_CHOOSE_BYTES (4ull * 65536 * sizeof(uint64_t))
+#define WSE_CHOOSE_BYTES (8ull * 256 * sizeof(uint64_t))
 
 /* streams of the generator, above those of initial values; | tensor */
 #define WSE_CHOOSE_RANDOM ((uint64_t)0x6d61736b << 32)
