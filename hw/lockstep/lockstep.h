@@ -51,6 +51,7 @@ static inline bool rng_chance(struct rng *r, uint32_t percent)
 
 /* --- programs --- */
 
+#define LS_MAX_CORES 256u /* of a tile */
 #define LS_MAX_CMDS  64u
 #define LS_QUEUES    4u	       /* the admin queue and three more */
 #define LS_MEM	     0x200000u /* bytes of host memory of a program, at LS_IOVA */

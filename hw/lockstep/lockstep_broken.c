@@ -13,8 +13,8 @@
 
 struct broken {
 	struct streams s;
-	bool top;	/* the end of the memory is taken */
-	uint32_t taken; /* cores whose program has its endless loop, by bit */
+	bool top;		/* the end of the memory is taken */
+	bool taken[TILE_CORES]; /* cores whose program has its endless loop */
 };
 
 /* Whether any element between byte from and byte to of the operand is sent. */
@@ -123,7 +123,7 @@ static bool choose(struct broken *b, const struct shape *h, uint32_t col0, uint3
 
 	for (uint32_t c = 0; c < h->cols; c++) {
 		row[c] = rng_below(b->s.t.r, p->rows);
-		if (b->taken >> (row[c] * p->cols + col0 + c) & 1)
+		if (b->taken[row[c] * p->cols + col0 + c])
 			return false;
 	}
 	return true;
@@ -169,7 +169,7 @@ static void stream_broken(struct broken *b, bool in)
 
 			op_route(&t->c[i * p->cols + col0 + c], color, rx, 1u << tx);
 		}
-		b->taken |= 1u << (row[c] * p->cols + col0 + c);
+		b->taken[row[c] * p->cols + col0 + c] = true;
 		t->out[row[c] * p->cols + col0 + c] = color << 1 | !in;
 	}
 }
@@ -189,15 +189,13 @@ void ls_gen_broken(struct ls_program *p, struct rng *r)
 	for (uint32_t core = 0; core < tile_cores(&b.s.t); core++)
 		b.s.t.c[core] = (struct code){p->image[core], WSE_SRAM_BASE};
 	tile_start(p, r, WSE_SQF_BOOT, WSE_SRAM_BASE, 1);
-	if (tile_cores(&b.s.t) <= 32) { /* one bit each */
-		stream_broken(&b, in);
-		if (rng_chance(r, 50))
-			stream_broken(&b, !in);
-	}
+	stream_broken(&b, in);
+	if (rng_chance(r, 50))
+		stream_broken(&b, !in);
 	for (uint32_t core = 0; core < tile_cores(&b.s.t); core++) {
 		struct code *c = &b.s.t.c[core];
 
-		if (b.taken >> (core & 31) & 1) {
+		if (b.taken[core]) {
 			endless(c, b.s.t.out[core] >> 1, b.s.t.out[core] & 1);
 			continue;
 		}

@@ -24,9 +24,9 @@ struct net {
 	 * them
 	 */
 	uint8_t route[WSE_NCOLORS][TILE_CORES];
-	uint64_t behind[WSE_NCOLORS][TILE_CORES]; /* cores after it on that path, as bits */
-	uint8_t ports[WSE_NCOLORS][TILE_CORES];	  /* ports that its routes have read, as bits */
-	bool turned[WSE_NCOLORS][TILE_CORES];	  /* not all of them were the same */
+	bool behind[WSE_NCOLORS][TILE_CORES][TILE_CORES]; /* cores after it on that path */
+	uint8_t ports[WSE_NCOLORS][TILE_CORES]; /* ports that its routes have read, as bits */
+	bool turned[WSE_NCOLORS][TILE_CORES];	/* not all of them were the same */
 	bool seen[WSE_NCOLORS];
 };
 
@@ -55,7 +55,7 @@ static bool may_follow(const struct net *n, const struct path *w, uint32_t color
 		if (was == NO_ROUTE || (was == is && !n->turned[color][core]) ||
 		    !(n->ports[color][core] >> (is & 7) & 1))
 			continue;
-		if ((was & 7) == (is & 7) || !(n->behind[color][core] >> w->core[i - 1] & 1))
+		if ((was & 7) == (is & 7) || !n->behind[color][core][w->core[i - 1]])
 			return false;
 	}
 	return true;
@@ -64,7 +64,7 @@ static bool may_follow(const struct net *n, const struct path *w, uint32_t color
 /* records the routes of the cores of a path */
 static void routed(struct net *n, const struct path *w)
 {
-	uint64_t behind = 0;
+	bool behind[TILE_CORES] = {false};
 
 	for (uint32_t i = w->n; i-- > 0;) {
 		uint32_t core = w->core[i];
@@ -73,8 +73,8 @@ static void routed(struct net *n, const struct path *w)
 		n->turned[w->color][core] |= *route != NO_ROUTE && *route != is;
 		*route = is;
 		n->ports[w->color][core] |= 1u << (is & 7);
-		n->behind[w->color][core] = behind;
-		behind |= 1ull << core;
+		memcpy(n->behind[w->color][core], behind, sizeof(behind));
+		behind[core] = true;
 	}
 }
 

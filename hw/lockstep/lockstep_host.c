@@ -26,6 +26,8 @@ struct wse_sqe host_copy(const struct ls_program *p, struct rng *r, const struct
 
 	s.rows = (uint16_t)rng_range(r, 1, p->rows - s.row0);
 	s.cols = (uint16_t)rng_range(r, 1, p->cols - s.col0);
+	while (s.rows * s.cols > HOST_CORES && s.rows > 1)
+		s.rows /= 2;
 	s.sstride = s.len + random8(r, 64);
 	s.lstride = s.len + random8(r, 64);
 	s.cstride = s.lstride * s.nline + random8(r, 64);

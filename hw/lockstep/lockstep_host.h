@@ -21,7 +21,8 @@ struct host_lane {
 #define HOST_LIST_IN	0x1000u
 #define HOST_LIST_OUT	0x1800u
 #define HOST_BROKEN_OUT 0x10000u
-#define HOST_TOP	4u /* entries of a list at the end of the memory */
+#define HOST_CORES	64u /* of a copy, at most: its pages hold no more */
+#define HOST_TOP	4u  /* entries of a list at the end of the memory */
 
 /* Fills in the lists; the destinations of copies that fail are left open. */
 void host_lists(struct ls_program *p, struct rng *r, const struct host_lane *lane);

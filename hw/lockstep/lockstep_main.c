@@ -290,6 +290,13 @@ static int parse(int argc, char **argv, struct options *o)
 		fprintf(stderr, "wse-lockstep: unexpected argument '%s'\n", argv[optind]);
 		return -EINVAL;
 	}
+	if (o->rows * o->cols > LS_MAX_CORES) {
+		fprintf(stderr,
+			"wse-lockstep: --rows %u --cols %u are %u cores: programs are made for at "
+			"most %u\n",
+			o->rows, o->cols, o->rows * o->cols, LS_MAX_CORES);
+		return -EINVAL;
+	}
 	if (o->group == UINT32_MAX)
 		o->group = wse_machine_group(o->cols);
 	if (o->group && o->cols % o->group) {

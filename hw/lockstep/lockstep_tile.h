@@ -9,8 +9,8 @@
 #include "lockstep.h"
 #include "lockstep_asm.h"
 
-#define TILE_CORES 64u
-#define TILE_SHORT 6u		/* cores of a short path, at most */
+#define TILE_CORES LS_MAX_CORES
+#define TILE_SHORT 6u	       /* cores of a short path, at most */
 #define TILE_START 0x80007e00u /* code of a task that START starts, on every core */
 
 struct tile {
