@@ -40,7 +40,8 @@ $(KO_TREE)/.tree: $(KO_DEPS) $(B)/where # the links
 	@ln -s $(abspath $(KO_SRC)) $(KO_TREE)/driver/
 	@touch $@
 
-KO_CFLAGS := KCFLAGS='-Werror $(if $(KDIR),,$(G))'
+# for another kernel with its own debug information, and KCFLAGS of the environment
+KO_CFLAGS := KCFLAGS='-Werror $(if $(KDIR),$(KCFLAGS),$(G))'
 $(KO): $(KO_TREE)/.tree
 	+@$(ko-make) $(KO_CFLAGS) modules
 	@$(if $(KDIR),echo "for kernel $(KRELEASE): $@",cp $(KO_TREE)/wse.ko $@)
