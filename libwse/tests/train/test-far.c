@@ -15,7 +15,7 @@ static const char *const twins[] = {"sim:func,rows=4,cols=4", "sim:func,rows=4,c
 /* of many units, so that little of it is in memory */
 static const char *const gpt[] = {
 	"model={name: gpt2, vocab_size: 256, max_position_embeddings: 32, hidden_size: 64,"
-	" num_hidden_layers: 16, num_heads: 4, filter_size: 256}",
+	" num_hidden_layers: 10, num_heads: 4, filter_size: 256}",
 	"train_dataloader={batch_size: 5, micro_batch_size: 1, data_dir: TEXT}",
 };
 
