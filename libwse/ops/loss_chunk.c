@@ -281,9 +281,17 @@ enum { PART_CLASS = 53, PART_TOKEN = 170, PART_FIRST = 52, PART_LONG = 190, PART
 enum { GRAD_CYCLES = 7, GRAD_ONCE = 100 };
 enum { JOIN_TOKEN = 25, JOIN_HOP = 35, JOIN_ONCE = 400, JOIN_LONG = 170 };
 
+/* classes of a chunk's first column, which has most; of the last chunk some do not exist */
+static uint64_t classes_of(const struct wse_graph *g, const struct wse_op *op)
+{
+	uint32_t first = op->arg[A_FIRST], left = g->classes > first ? g->classes - first : 0;
+
+	return left < op->arg[A_ROWS] ? left : op->arg[A_ROWS];
+}
+
 static uint64_t part_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
-	uint64_t token = op->arg[A_ROWS] * PART_CLASS + PART_TOKEN;
+	uint64_t token = classes_of(g, op) * PART_CLASS + PART_TOKEN;
 
 	if (!op->arg[A_FIRST])
 		token += PART_FIRST;
@@ -299,7 +307,9 @@ static uint64_t join_cycles(const struct wse_graph *g, const struct wse_op *op)
 
 static uint64_t grad_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
-	return WSE_START_CYCLES + (uint64_t)g->t * op->arg[A_ROWS] * GRAD_CYCLES + GRAD_ONCE;
+	uint64_t there = classes_of(g, op), none = op->arg[A_ROWS] - there;
+
+	return WSE_START_CYCLES + g->t * there * GRAD_CYCLES + g->t * none / 2 + GRAD_ONCE;
 }
 
 const struct wse_op_type wse_type_loss_part = {.name = "loss of a chunk",

@@ -430,11 +430,11 @@ static uint64_t norm_cycles(const struct wse_graph *g, const struct wse_op *op)
 	uint64_t shorter = (h % (room / t - 1) != 0) + (h % (room / t) != 0);
 	uint64_t row = 184ull * g->tile.cols / 10; /* the sums go round */
 
-	/* no sums of x; from 17 tokens on the mean lies in memory, as x does */
-	uint64_t rms = 100 + 20 * g->tile.cols + (t > 16 ? 3 * h * t / 4 : 0);
+	/* no sums of x, which do not go round; from 17 tokens on the mean lies in memory, as x does */
+	uint64_t rms = 143 + row / 2 + (t > 16 ? 3 * h * t / 4 : 0);
 
 	if (t > 32)
-		rms = 20 * g->tile.cols + 4 * t - 70 + h * (5 + t * 5 / 8);
+		rms = row / 2 + 4 * t - 27 + h * (5 + t * 5 / 8);
 	if (op->out[OUT_MEAN] != WSE_NO_VALUE)
 		rms = 0;
 

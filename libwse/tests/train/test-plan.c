@@ -16,6 +16,8 @@
 #include "input/config.h"
 #include "model/gpt.h"
 #include "ops/ops.h"
+#include "ops/kinds.h"
+#include "ops/spill.h"
 #include "model/plan.h"
 #include "num/num.h"
 #include "tap.h"
@@ -521,6 +523,59 @@ static void tight(void)
 	wse_plan_fini(&p);
 }
 
+/* cycles of the first norm, its mean left out or not; every operation's are sane */
+static uint64_t norm_cycles(uint32_t cols, uint32_t t, enum wse_gpt_norm norm, int *bad)
+{
+	const struct wse_tile tile = {.rows = 1, .cols = cols, .lanes = 8, .sram = 1 << 20};
+	const struct wse_gpt shape = {.vocab = 256,
+				      .hidden = 4 * cols,
+				      .layers = 1,
+				      .heads = cols,
+				      .filter = 4 * cols,
+				      .positions = t,
+				      .seq = t,
+				      .eps = 1e-5f,
+				      .rotary = 4,
+				      .norm = norm};
+	struct wse_beside beside = {0};
+	struct wse_graph g = {0};
+	struct wse_model m;
+	uint64_t first = 0;
+	int ret = wse_gpt_init(&m, &shape);
+
+	ret = ret ? ret : m.family->graph(&m, &tile, t, 0, &g);
+	*bad |= ret && ret != -E2BIG; /* cycles do not depend on what a core holds */
+	for (uint32_t i = 0; i < g.nops; i++) {
+		uint64_t n = wse_op_cycles(&beside, &g, &g.ops[i]);
+
+		*bad |= n > 1000000000;
+		first = !first && g.ops[i].kind == WSE_OP_NORM ? n : first;
+	}
+	*bad |= !first;
+	wse_graph_fini(&g);
+	return first;
+}
+
+/* one sum of a row goes round, not two: of wide tiles that is nearly all of a norm's time */
+static void wide_norms(void)
+{
+	static const uint32_t cols[] = {4, 48, 256, 512, 750, 994}, t[] = {8, 16, 32, 40, 64};
+	double least = 1.0, most = 0.0;
+	int bad = 0;
+
+	for (size_t c = 0; c < sizeof(cols) / sizeof(*cols); c++)
+		for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++) {
+			double mean = (double)norm_cycles(cols[c], t[i], WSE_GPT_NORM_LAYER, &bad);
+			double rms = (double)norm_cycles(cols[c], t[i], WSE_GPT_NORM_RMS, &bad);
+
+			least = rms / mean < least ? rms / mean : least;
+			most = rms / mean > most ? rms / mean : most;
+		}
+	ok(!bad && least > 0.45 && most < 0.95,
+	   "RMS norms of 4 to 994 columns are planned to take %.2f to %.2f of those with a mean%s%s",
+	   least, most, bad ? ": " : "", bad ? wse_error() : "");
+}
+
 /* a family whose models know no scales of the loss */
 static const struct wse_model_family *scaled;
 
@@ -611,6 +666,7 @@ int main(void)
 		plans(&large[i]);
 	divisors();
 	tight();
+	wide_norms();
 	refused();
 	rests();
 	chunks();
