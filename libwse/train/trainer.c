@@ -440,6 +440,8 @@ int wse_trainer_set_tensor(struct wse_trainer *t, uint32_t i, const float *data,
 	if (row && n != row->count)
 		ret = wse_fail(-EINVAL, "%s has %zu elements, not %llu", row->name, row->count,
 			       (unsigned long long)n);
+	else if (row && !data)
+		ret = wse_fail(-EINVAL, "%s: the values are NULL", row->name);
 	for (uint64_t j = 0; j < n && !ret; j++)
 		if (!(data[j] - data[j] == 0.0f))
 			ret = wse_fail(-ERANGE, "%s: element %llu is not finite", row->name,

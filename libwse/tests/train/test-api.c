@@ -341,6 +341,8 @@ static void test_weights(void)
 	      wse_trainer_eval(a, 0, &after, NULL) | wse_trainer_tensor(a, B1, &w);
 	ok(!ret && after > before + 5.0 && w.data['e'] == 20.0f && w.rows == VOCAB && w.cols == 1,
 	   "weights that are set are used: %.2f, then %.2f", before, after);
+	ok(is(wse_trainer_set_tensor(a, B1, NULL, VOCAB), -EINVAL, "the values are NULL"),
+	   "values that are NULL");
 	ok(is(wse_trainer_set_tensor(a, B1, bias, VOCAB - 1), -EINVAL, "has 256 elements, not 255"),
 	   "not as many");
 	bias[7] = NAN;
