@@ -430,7 +430,7 @@ static uint64_t norm_cycles(const struct wse_graph *g, const struct wse_op *op)
 	uint64_t shorter = (h % (room / t - 1) != 0) + (h % (room / t) != 0);
 	uint64_t row = 184ull * g->tile.cols / 10; /* the sums go round */
 
-	/* no sums of x, which do not go round; from 17 tokens on the mean lies in memory, as x does */
+	/* no sums of x, which do not go round; from 17 tokens on the mean is in memory, as x is */
 	uint64_t rms = 143 + row / 2 + (t > 16 ? 3 * h * t / 4 : 0);
 
 	if (t > 32)
