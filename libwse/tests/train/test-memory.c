@@ -14,6 +14,7 @@
 #include "model/mlp.h"
 #include "train/memory.h"
 #include "train/network.h"
+#include "train/plan_sparse.h"
 #include "train/ranks.h"
 #include "train/session.h"
 
@@ -162,6 +163,22 @@ static void own_scatter(const struct wse_model *m, const struct wse_graph *g,
 				dx[(size_t)i * t_all + t];
 }
 
+/* what --plan says, without a session */
+static int plan_alone(const struct how *h, struct wse_memory *m)
+{
+	struct wse_exec_info info;
+	struct wse_plan p = {0};
+	struct wse_config cfg;
+	int ret = read_config(h, &cfg);
+
+	ret = ret ? ret : wse_exec_info(h->uri, &info);
+	ret = ret ? ret : wse_plan_make(&cfg.model, &info.tile, cfg.batch, cfg.micro_batch, &p);
+	ret = ret ? ret : wse_plan_sparse(&cfg, &p);
+	ret = ret ? ret : wse_memory_of(&cfg, &p, h->uri, h->devices, h->ranks, m);
+	wse_plan_fini(&p);
+	return ret;
+}
+
 /* alone: link NULL */
 static int use(struct job *j, struct wse_link *link, uint32_t rank)
 {
@@ -257,7 +274,9 @@ static int run(const struct how *h, uint64_t limit, int steps, struct answer *a)
 	struct rank r[RANKS_MAX];
 	int ret = 0;
 
-	if (h->ranks == 1) {
+	if (!steps) {
+		ret = plan_alone(h, &j.m[0]);
+	} else if (h->ranks == 1) {
 		ret = use(&j, NULL, 0);
 	} else {
 		on_ranks(h->ranks, one_rank, &j, r);
@@ -275,7 +294,7 @@ static int run(const struct how *h, uint64_t limit, int steps, struct answer *a)
 	return ret;
 }
 
-/* the child's exit status, what it says and what it used; -1: no child */
+/* the child's exit status, what it says and what it used; no steps: it plans; -1: no child */
 static int child(const struct how *h, uint64_t limit, int steps, struct answer *a,
 		 struct rusage *use)
 {
