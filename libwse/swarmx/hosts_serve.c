@@ -151,8 +151,8 @@ static void test_control(struct wse_hosts *h)
 	}
 }
 
-/* silent for too long, or is its process gone? */
-static void check_peer(struct wse_hosts *h, uint32_t rank)
+/* silent for too long at t, or is its process gone? */
+static void check_peer(struct wse_hosts *h, uint32_t rank, double t)
 {
 	struct wse_hosts_peer *p = &h->peer[rank];
 	int before = rank == next_rank(h, h->ranks - 1), met = p->met || h->parting > 0.0;
@@ -162,7 +162,7 @@ static void check_peer(struct wse_hosts *h, uint32_t rank)
 	int ended = before && wse_lifeline_lost(&h->line);
 	char who[96];
 
-	if (wse_hosts_now() - from < (ended ? ENDED : limit))
+	if (t - from < (ended ? ENDED : limit))
 		return;
 	p->over = 1; /* it is not told of the failure */
 	wse_hosts_name(h, rank, who, sizeof(who));
@@ -178,13 +178,13 @@ static void check_peer(struct wse_hosts *h, uint32_t rank)
 }
 
 /* a rank watches the one before it, to its end; while ranks part, all that are left */
-static void check_silence(struct wse_hosts *h)
+static void check_silence(struct wse_hosts *h, double t)
 {
 	for (uint32_t i = 1; i < h->ranks; i++) {
 		uint32_t rank = next_rank(h, h->ranks - i);
 
 		if (!h->peer[rank].over)
-			check_peer(h, rank);
+			check_peer(h, rank, t);
 		if (h->parting <= 0.0)
 			break;
 	}
@@ -243,7 +243,7 @@ static void test_swap(struct wse_hosts *h)
 }
 
 /* who said goodbye sends nothing more: what of a swap is still under way will not come */
-static void check_left(struct wse_hosts *h, double since)
+static void check_left(struct wse_hosts *h, double since, double t)
 {
 	char who[96];
 
@@ -251,7 +251,7 @@ static void check_left(struct wse_hosts *h, double since)
 		const struct wse_hosts_peer *p = &h->peer[h->msgs[i].rank];
 		double from = p->bye > since ? p->bye : since;
 
-		if (p->bye <= 0.0 || wse_hosts_now() - from < SILENCE)
+		if (p->bye <= 0.0 || t - from < SILENCE)
 			continue;
 		wse_hosts_name(h, h->msgs[i].rank, who, sizeof(who));
 		wse_hosts_set_failure(
@@ -378,20 +378,33 @@ static int has_parted(const struct wse_hosts *h)
 	return !h->out || wse_hosts_now() - last > GOODBYE;
 }
 
+/*
+ * A rank is silent only while this one listens: where both share a host that has no processor for
+ * them, neither speaks, and that says nothing of the other one.
+ */
+static void do_not_count(struct wse_hosts *h, double absent)
+{
+	for (uint32_t i = 0; i < h->ranks; i++) {
+		h->peer[i].heard += absent;
+		if (h->peer[i].bye > 0.0)
+			h->peer[i].bye += absent;
+	}
+}
+
 static void serve(struct wse_hosts *h)
 {
 	double beat = wse_hosts_now() + BEAT, turn = wse_hosts_now(), since = 0.0;
 	int swapping = 0;
 
 	while (!wse_hosts_failed(h) && !has_parted(h)) {
+		/* before it listens: what follows may take as long as the host likes */
 		double t = wse_hosts_now();
 
-		if (t - turn > SILENCE / 2) /* this rank slept: the others may have spoken */
-			for (uint32_t i = 0; i < h->ranks; i++)
-				h->peer[i].heard = t;
+		if (t - turn > BEAT)
+			do_not_count(h, t - turn - BEAT);
 		turn = t;
 		test_control(h);
-		check_silence(h);
+		check_silence(h, t);
 		if (t > beat && h->ranks > 1 && h->parting <= 0.0) {
 			tell(h, next_rank(h, 1), ALIVE, 0, "");
 			beat = t + BEAT;
@@ -404,7 +417,7 @@ static void serve(struct wse_hosts *h)
 				all_came(h);
 				end_swap(h);
 			} else {
-				check_left(h, since);
+				check_left(h, since, t);
 			}
 		} else {
 			const struct wse_host_msg *msgs;

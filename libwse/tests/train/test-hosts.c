@@ -254,6 +254,50 @@ static void failures(void)
 	   "messages of another length: %s", r[0].why);
 }
 
+/* a link on a host that has no processor for its ranks */
+static const struct wse_link_ops *pair_ops;
+static atomic_int starving; /* ranks that know: they have met */
+
+static int starved_test(struct wse_link *l, void **req)
+{
+	static atomic_int silent;
+	static double woke; /* rank 2's */
+	int done = pair_ops->test(l, req);
+
+	if (starving < 3)
+		return done;
+	if (l->rank == 1 && !silent) { /* for longer than a rank is waited for */
+		silent = 1;
+		usleep(3500000);
+	} else if (l->rank == 2 && silent && now() - woke > 0.05) { /* listens now and then */
+		usleep(600000);
+		woke = now();
+	}
+	return done;
+}
+
+static void *starved(void *arg)
+{
+	struct rank *me = arg;
+	uint32_t all[RANKS_MAX] = {0}, one = 1;
+	struct wse_link_ops ops = *me->link->ops;
+	struct wse_hosts *h;
+
+	pair_ops = me->link->ops;
+	ops.test = starved_test;
+	me->link->ops = &ops;
+	me->ret = wse_hosts_open(me->link, &h);
+	for (int i = 0; i < 2 && !me->ret; i++) {
+		me->ret = wse_hosts_gather(h, &one, all, sizeof(one));
+		me->ret = me->ret ? me->ret : wse_hosts_spread(h, &one, sizeof(one));
+		starving += !i;
+		usleep(i ? 0 : 4500000);
+	}
+	snprintf(me->why, sizeof(me->why), "%s", wse_error());
+	wse_hosts_close(h);
+	return NULL;
+}
+
 /* 1: lost within so many seconds */
 static int lost_in(struct wse_lifeline *l, double seconds)
 {
@@ -385,5 +429,11 @@ int main(void)
 	start();
 	exchange();
 	failures();
+	if (!TAP_SANITIZED) { /* it takes time */
+		struct rank r[RANKS_MAX];
+
+		ok(!all_ranks(3, starved, NULL, r),
+		   "a rank has no processor for 3.5 s, the one that watches it little: no failure");
+	}
 	return tap_end();
 }
