@@ -255,8 +255,8 @@ static void failures(void)
 }
 
 /* a link on a host that has no processor for its ranks */
-static const struct wse_link_ops *pair_ops;
-static atomic_int starving; /* ranks that know: they have met */
+static const struct wse_link_ops *_Atomic pair_ops; /* all ranks have the same */
+static atomic_int starving;			    /* ranks that know: they have met */
 
 static int starved_test(struct wse_link *l, void **req)
 {
