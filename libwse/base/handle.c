@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/point.h"
 
 struct entry {
 	const void *object; /* NULL: free */
@@ -148,7 +149,12 @@ static int enter(enum wse_handle kind, const void *object, int remove)
 
 int wse_handle_enter(enum wse_handle kind, const void *object)
 {
-	return enter(kind, object, 0);
+	int ret = enter(kind, object, 0);
+
+	/* calls of these read and write numbers as text */
+	if (!ret && (kind == WSE_HANDLE_PARAMS || kind == WSE_HANDLE_TRAINER))
+		wse_point_begin(object);
+	return ret;
 }
 
 int wse_handle_remove(enum wse_handle kind, const void *object)
@@ -160,6 +166,7 @@ void wse_handle_leave(const void *object)
 {
 	struct entry *e;
 
+	wse_point_end(object);
 	pthread_mutex_lock(&lock);
 	e = find(object);
 	if (e)

@@ -20,6 +20,7 @@
 #include <wse/wse.h>
 
 #include "base/error.h"
+#include "base/point.h"
 #include "train/ranks.h"
 #include "train/session.h"
 #include "wse_regs.h"
@@ -259,12 +260,14 @@ static void *server(void *arg)
 	struct pollfd p[2] = {{.fd = l->wake, .events = POLLIN},
 			      {.fd = l->listener, .events = POLLIN}};
 
+	wse_point_begin(l);
 	while (!p[0].revents) {
 		if (poll(p, 2, -1) < 0)
 			p[0].revents = p[1].revents = 0;
 		else if (!p[0].revents && p[1].revents)
 			serve(l);
 	}
+	wse_point_end(l);
 	return NULL;
 }
 

@@ -5,6 +5,7 @@
  * test-api-wrong.c: what a caller can do wrong.
  */
 #include <errno.h>
+#include <locale.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -453,6 +454,94 @@ static void test_run(void)
 	wse_model_destroy(m);
 }
 
+/* ---- a program whose numbers have a comma ---- */
+
+static const char comma_yaml[] =
+	"trainer:\n"
+	"  init:\n"
+	"    model: {name: mlp, window: 4, embedding_size: 8, hidden_sizes: [16]}\n"
+	"    optimizer: {AdamW: {betas: [0.9, 0.95]}}\n"
+	"    schedulers: [{ConstantLR: {learning_rate: 2.5e-3}}]\n"
+	"    loop: {max_steps: 2, eval_frequency: 0}\n"
+	"    sampling: {bytes: 0}\n"
+	"    logging: {log_steps: 1}\n"
+	"  fit:\n"
+	"    train_dataloader: {batch_size: 16, micro_batch_size: 16, data_dir: %s}\n"
+	"    val_dataloader: {held_out_bytes: 256}\n";
+
+/* glibc's form of a locale's numbers: a comma, no groups */
+static int make_comma(void)
+{
+	static const unsigned char numbers[] =
+		"\x14\x11\x03\x20\x06\0\0\0\x20\0\0\0\x22\0\0\0\x23\0\0\0\x24\0\0\0\x28\0\0\0"
+		"\x2c\0\0\0,\0\0\0,\0\0\0\0\0\0\0ANSI_X3.4-1968";
+	FILE *f;
+	int ret;
+
+	mkdir(in_dir("comma"), 0755);
+	f = fopen(in_dir("comma/LC_NUMERIC"), "w");
+	if (!f)
+		return -1;
+	ret = fwrite(numbers, sizeof(numbers), 1, f) != 1;
+	return (fclose(f) || ret || setenv("LOCPATH", dir, 1) || !setlocale(LC_NUMERIC, "comma"));
+}
+
+/* a run of a file of parameters: its hash, and its metrics have as many columns in each row */
+static int run_of_file(const char *name, char hash[65])
+{
+	const struct wse_override over = {.model_dir = in_dir(name)};
+	struct wse_run_shape how = {.mode = WSE_MODE_TRAIN};
+	struct wse_run_result res = {0};
+	struct wse_params *p = NULL;
+	struct wse_trainer *t = NULL;
+	char path[300], row[300];
+	uint32_t commas = 0, rows = 0;
+	FILE *f;
+	int ret = wse_params_create(&p) | wse_params_read(p, in_dir("comma.yaml"), &over);
+
+	ret = ret ? ret : wse_trainer_open(p, &uri, 1, NULL, NULL, &t);
+	ret = ret ? ret : wse_trainer_run(t, &how, &res);
+	wse_trainer_close(t);
+	wse_params_destroy(p);
+	memcpy(hash, res.hash, 65);
+	snprintf(path, sizeof(path), "%s/metrics.csv", in_dir(name));
+	f = fopen(path, "r");
+	while (!ret && f && fgets(row, sizeof(row), f)) {
+		uint32_t n = 0;
+
+		for (const char *c = row; *c; c++)
+			n += *c == ',';
+		commas = rows++ ? commas : n;
+		ret = n == commas ? 0 : -ERANGE;
+	}
+	if (f)
+		fclose(f);
+	return ret ? ret : rows > 1 ? 0 : -ENODATA;
+}
+
+static void test_comma(void)
+{
+	char hash[2][65] = {"", ""}, text[8];
+	FILE *f = fopen(in_dir("comma.yaml"), "w");
+	int ret = f ? 0 : -1;
+
+	if (f) {
+		fprintf(f, comma_yaml, text_file);
+		fclose(f);
+	}
+	ret = ret ? ret : run_of_file("with-points", hash[0]);
+	if (make_comma()) {
+		tap_skip("the C library has other locales", "a program whose numbers have a comma");
+		return;
+	}
+	ret = ret ? ret : run_of_file("with-commas", hash[1]);
+	snprintf(text, sizeof(text), "%.1f", 1.5);
+	ok(!ret && !strcmp(hash[0], hash[1]) && hash[0][0] && !strcmp(text, "1,5"),
+	   "a program whose numbers have a comma: parameters, hash and metrics as without%s%s",
+	   ret ? ": " : "", ret ? wse_error() : "");
+	setlocale(LC_NUMERIC, "C");
+}
+
 int main(void)
 {
 	if (!mkdtemp(dir))
@@ -466,5 +555,6 @@ int main(void)
 	test_forward();
 	test_profile();
 	test_run();
+	test_comma();
 	return dir_remove() ? 1 : tap_end();
 }
