@@ -116,14 +116,12 @@ static int create(const struct wse_machine_cfg *cfg, const struct wse_host_ops *
 /* what a turn looks at first; on a large tile it has left the caches since the last one */
 static void prefetch(const struct twin_core *c)
 {
-	uint32_t at = c->pc - WSE_SRAM_BASE, i;
+	uint32_t i;
 
 	__builtin_prefetch(c);
 	__builtin_prefetch(c->entry);
 	for (i = 0; i < 3; i++)
 		__builtin_prefetch(&c->eng[i]);
-	if (c->block && at < WSE_SRAM_BYTES)
-		__builtin_prefetch(&c->block[at / 4]);
 }
 
 void twin_band_run(struct twin_mesh *m, struct twin_band *b)

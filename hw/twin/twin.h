@@ -36,7 +36,6 @@ struct wse_machine {
 	struct twin_core *core;
 	uint8_t *sram;
 	struct twin_dec *dec;
-	uint32_t *block;
 	/*
 	 * [cols][rows], twin_takes(): of the lanes' stream AXPY, while it runs and no wavelet waits
 	 * for it; else 0

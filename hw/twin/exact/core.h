@@ -145,12 +145,13 @@ struct twin_core {
 	bool queued;	  /* on the run list, or to go on now */
 	uint8_t listed;	  /* engines on the list of sources, as a mask */
 	bool done, start; /* DONE was executed; a start is pending */
-	bool stale;	  /* jit/: translated blocks of it were forgotten */
+	bool stale;	  /* jit/: words that were translated were written */
 	bool replay;
 	uint8_t last_pick; /* task that TNEXT took last */
 	struct twin_mesh *mesh; /* its part */
 	struct twin_dec *dec; /* [NWORDS + 1] */
-	uint32_t *block;     /* jit/: [NWORDS] translated blocks that begin here */
+	struct twin_text *text; /* jit/: what was translated of its words; NULL: nothing yet */
+	uint32_t text_end;	/* so much of that agrees with its words */
 	uint8_t *sram;
 	uint32_t idx;	       /* row * cols + col */
 	uint16_t col, row;     /* CSR_ID as a word */

@@ -166,22 +166,18 @@ void twin_decode(struct twin_dec *d, uint32_t insn)
 
 void twin_code_changed(struct twin_core *c, uint32_t off, uint32_t len)
 {
-	uint32_t page, last = (off + len - 1) >> TWIN_CODE_PAGE, copied = 0;
-	const struct twin_fast *fast = c->mesh->fast;
+	uint32_t page, last = (off + len - 1) >> TWIN_CODE_PAGE, made = 0;
 	uint32_t words = (1u << TWIN_CODE_PAGE) / 4;
 
 	if (!len)
 		return;
 	for (page = off >> TWIN_CODE_PAGE; page <= last; page++) {
-		copied |= c->code[page] & TWIN_PAGE_COPIED;
+		made |= c->code[page] & ~TWIN_PAGE_DECODED;
 		if (!(c->code[page] & TWIN_PAGE_DECODED))
 			continue;
 		c->code[page] &= ~TWIN_PAGE_DECODED;
 		memset(&c->dec[page * words], 0, words * sizeof(*c->dec));
-		if (fast)
-			fast->memory_written(c, page << TWIN_CODE_PAGE, 1u << TWIN_CODE_PAGE,
-					     TWIN_PAGE_DECODED);
 	}
-	if (copied)
-		fast->memory_written(c, off, len, copied);
+	if (made)
+		c->mesh->fast->memory_written(c, off, len, made);
 }

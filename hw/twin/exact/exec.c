@@ -90,13 +90,10 @@ static bool task_op(struct twin_mesh *m, struct twin_core *c, uint32_t op, uint3
 static void stored(struct twin_core *c, uint32_t off, uint32_t size)
 {
 	const struct twin_fast *fast = c->mesh->fast;
-	uint32_t made = c->code[off >> TWIN_CODE_PAGE] & TWIN_PAGE_COPIED;
+	uint32_t made = c->code[off >> TWIN_CODE_PAGE] & ~TWIN_PAGE_DECODED;
 
-	if (c->dec[off >> 2].op != OP_decode) {
-		c->dec[off >> 2].op = OP_decode;
-		made |= TWIN_PAGE_DECODED;
-	}
-	if (fast && made)
+	c->dec[off >> 2].op = OP_decode;
+	if (made)
 		fast->memory_written(c, off, size, made);
 }
 

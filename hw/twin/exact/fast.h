@@ -35,6 +35,7 @@ struct twin_left {
 
 /* twin_core.code: what was made of a page of the SRAM */
 #define TWIN_PAGE_DECODED 1u /* its instructions were decoded: exact/ */
+#define TWIN_PAGE_TEXT	  4u /* its instructions were translated: jit/ */
 #define TWIN_PAGE_COPIED  2u /* operands in binary32: fast/ */
 
 /*

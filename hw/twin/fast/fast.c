@@ -18,24 +18,13 @@ static int create_part(struct twin_mesh *p)
 	return 0;
 }
 
-/*
- * words from one core's table to the next: at a multiple of 4 KiB the same place of all cores would
- * share few cache sets
- */
-#define BLOCK_STRIDE (TWIN_NWORDS + 16)
-
 static int create(struct wse_machine *m)
 {
 	uint32_t most = twin_opnd_copy_most(m->ncores), i;
 
 	m->k = twin_kernels_get(0);
-	m->block = calloc((size_t)m->ncores * BLOCK_STRIDE, sizeof(*m->block));
-	if (!m->block)
-		return -1;
-	for (i = 0; i < m->ncores; i++) {
-		m->core[i].block = m->block + (size_t)i * BLOCK_STRIDE;
+	for (i = 0; i < m->ncores; i++)
 		m->core[i].opnd_copy_most = most;
-	}
 	for (i = 0; i < m->nmesh; i++)
 		if (create_part(&m->mesh[i]))
 			return -1;
@@ -54,15 +43,14 @@ static void destroy(struct wse_machine *m)
 	}
 	for (i = 0; m->core && i < m->ncores; i++)
 		twin_opnd_copy_free(&m->core[i]);
-	free(m->block);
 }
 
 static void memory_written(struct twin_core *c, uint32_t off, uint32_t len, uint32_t made)
 {
 	if (made & TWIN_PAGE_COPIED)
 		twin_opnd_copy_changed(c, off, len);
-	if (made & TWIN_PAGE_DECODED)
-		twin_translate_forget(c, off >> 2, ((off & 3) + len + 3) >> 2);
+	if (made & TWIN_PAGE_TEXT)
+		twin_translate_written(c, off >> 2, ((off & 3) + len + 3) >> 2);
 }
 
 static struct twin_range values(struct wse_machine *m, float *v, const uint16_t *const *row,

@@ -171,7 +171,7 @@ static struct twin_quick *do_now(struct twin_mesh *m, struct twin_core *c, uint3
 	if (!d || !a || (w->src2 && !b))
 		return NULL;
 	made = made_of(c, w, dsr[OPND_DST][0]);
-	if (at_issue && made & TWIN_PAGE_DECODED)
+	if (at_issue && made & (TWIN_PAGE_DECODED | TWIN_PAGE_TEXT))
 		return NULL;
 	w->fn(d, a, b, scalar, &w->s);
 	if (made)

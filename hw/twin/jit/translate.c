@@ -4,7 +4,9 @@
  * on, past branches that are not taken, to the first jump or instruction that exec.c keeps for
  * itself (ROUTE, SEND, RECV, most CSRs, upper halves of products, signed divisions, traps).
  *
- * Code does not name a core: cores that run the same words at the same place share it.
+ * Code does not name a core: cores of a part that run the same words share a text, its blocks and
+ * the words that these were made of. A core compares these words with its own when it comes to the
+ * text, and when the text has grown or the core's words were written since.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,23 +18,28 @@
 
 #define BUFFER (4u << 20)
 #define BLOCK  TWIN_BLOCK_MAX
-#define NHASH  8192u
 #define NSITES 16384u
 #define MAPPED (BUFFER + NSITES * sizeof(void *)) /* sites lie behind the code */
-#define ASK    2u /* arrivals at a place before other cores' code is looked for */
-#define HOT    8u /* arrivals until a block is translated */
+#define HOT    8u				  /* arrivals until a block is translated */
+#define LOOKS  8u /* texts that a core looks at before it begins one of its own */
 
-struct shared { /* a translated block, for other cores */
-	uint64_t hash;
-	struct twin_dec *dec;
-	uint32_t index, n, code;
+struct piece { /* words that a block was made of, or that make none */
+	uint16_t index, n;
+};
+
+struct twin_text {
+	struct twin_text *next;
+	uint32_t cores;		 /* that have it */
+	uint32_t first, n, room; /* pieces: piece[0] is the first-th of all times; their number */
+	struct piece *piece;	 /* in the order in which they came */
+	uint32_t block[TWIN_NWORDS]; /* arrivals so far; TWIN_NO_BLOCK; or the place of the code */
+	uint8_t word[WSE_SRAM_BYTES];
+	bool known[TWIN_NWORDS]; /* of word: a piece has it */
 };
 
 struct twin_translator {
 	struct twin_code code;
-	struct shared hash[NHASH];
-	uint16_t used[NHASH / 2 + 1]; /* entries of hash[]: its other pages are never touched */
-	uint32_t nshared;
+	struct twin_text *texts; /* the last one that a core came to first */
 };
 
 /* the instruction at word `index` decoded; NULL behind the end of the SRAM */
@@ -67,106 +74,144 @@ static uint32_t length(struct twin_core *c, uint32_t index)
 	return n;
 }
 
-/* forgets the translated blocks */
-static void drop_shared(struct twin_translator *t)
-{
-	while (t->nshared) {
-		struct shared *s = &t->hash[t->used[--t->nshared]];
-
-		free(s->dec);
-		memset(s, 0, sizeof(*s));
-	}
-}
-
 /* forgets all blocks of the part's cores */
 static void flush(struct twin_mesh *m, struct twin_translator *t)
 {
-	uint32_t i;
+	struct twin_text *x;
 
-	drop_shared(t);
+	for (x = t->texts; x; x = x->next) {
+		memset(x->block, 0, sizeof(x->block));
+		memset(x->known, 0, sizeof(x->known));
+		x->first += x->n;
+		x->n = 0;
+	}
 	t->code.at = t->code.first;
 	t->code.nsites = 0;
 	twin_quick_forget(m);
-	for (i = 0; i < m->ncores; i++)
-		memset(m->core[m->first + i].block, 0, TWIN_NWORDS * sizeof(*m->core->block));
 }
 
-static uint64_t hash_of(const struct twin_dec *dec, uint32_t index, uint32_t n)
+static uint32_t end_of(const struct twin_text *x)
 {
-	uint64_t h = index * 0x9e3779b97f4a7c15ull + n, w;
-	uint32_t i;
+	return x->first + x->n;
+}
 
-	for (i = 0; i < n; i++) {
-		memcpy(&w, &dec[i], 8);
-		h = (h ^ w) * 0xbf58476d1ce4e5b9ull;
-		h ^= h >> 29;
+static bool same(const struct twin_text *x, const struct twin_core *c, const struct piece *p)
+{
+	return !memcmp(x->word + p->index * 4, c->sram + p->index * 4, p->n * 4u);
+}
+
+/* writes to these words are to be told */
+static void watch(struct twin_core *c, const struct piece *p)
+{
+	uint32_t page, last = (p->index + p->n - 1) * 4 >> TWIN_CODE_PAGE;
+
+	for (page = p->index * 4 >> TWIN_CODE_PAGE; page <= last; page++)
+		c->code[page] |= TWIN_PAGE_TEXT;
+}
+
+/* has the core the text's words? it has had those of before `from` */
+static bool agrees(const struct twin_text *x, struct twin_core *c, uint32_t from)
+{
+	const struct piece *p = x->piece + (from > x->first ? from - x->first : 0);
+
+	for (; p < x->piece + x->n; p++) {
+		if (!same(x, c, p))
+			return false;
+		watch(c, p);
 	}
-	return h;
+	c->text_end = end_of(x);
+	return true;
 }
 
-_Static_assert(sizeof(struct twin_dec) == 8, "hashed as one word");
-
-/* the place of a block's words, or where they would be put */
-static uint32_t place_of(const struct twin_translator *t, uint64_t h, const struct twin_dec *dec,
-			 uint32_t index, uint32_t n)
+/* a text has these words of the core from now on */
+static bool learn(struct twin_text *x, struct twin_core *c, uint32_t index, uint32_t n)
 {
+	struct piece p = {index, n}, *grown;
+
+	if (x->n == x->room) {
+		grown = realloc(x->piece, (x->room + 256) * sizeof(*grown));
+		if (!grown)
+			return false;
+		x->piece = grown;
+		x->room += 256;
+	}
+	x->piece[x->n++] = p;
+	memcpy(x->word + index * 4, c->sram + index * 4, n * 4u);
+	memset(x->known + index, true, n);
+	watch(c, &p);
+	c->text_end = end_of(x);
+	return true;
+}
+
+/* the only core of a text has other words there now: their blocks go */
+static void drop_changed(struct twin_text *x, struct twin_core *c)
+{
+	struct piece *p, *to = x->piece;
+
+	for (p = x->piece; p < x->piece + x->n; p++) {
+		if (same(x, c, p))
+			*to++ = *p;
+		else
+			x->block[p->index] = 0;
+	}
+	x->n = to - x->piece;
+	memset(x->known, false, sizeof(x->known));
+	for (p = x->piece; p < to; p++)
+		memset(x->known + p->index, true, p->n);
+	agrees(x, c, 0);
+}
+
+/* a text with which the core agrees: its own, another one, or a new one; NULL: no memory */
+static struct twin_text *join(struct twin_translator *t, struct twin_core *c)
+{
+	struct twin_text *x = c->text;
 	uint32_t i;
 
-	for (i = h % NHASH; t->hash[i].dec; i = (i + 1) % NHASH) {
-		const struct shared *s = &t->hash[i];
-
-		if (s->hash == h && s->index == index && s->n == n &&
-		    !memcmp(s->dec, dec, n * sizeof(*dec)))
+	if (x) {
+		if (agrees(x, c, c->text_end))
+			return x;
+		if (x->cores == 1) {
+			drop_changed(x, c);
+			return x;
+		}
+		x->cores--;
+	}
+	for (x = t->texts, i = 0; x && i < LOOKS; x = x->next, i++)
+		if (x != c->text && agrees(x, c, 0))
 			break;
+	if (!x || i == LOOKS) {
+		x = calloc(1, sizeof(*x));
+		if (x) {
+			x->first = 1;
+			x->next = t->texts;
+			t->texts = x;
+			agrees(x, c, 0);
+		}
 	}
-	return i;
-}
-
-/* the block at a word: another core's, or a new one; 0: it is not hot, and no core has it */
-static uint32_t block_of(struct twin_mesh *m, struct twin_translator *t, const struct twin_dec *dec,
-			 uint32_t index, uint32_t n, bool hot)
-{
-	uint64_t h = hash_of(dec, index, n);
-	uint32_t i = place_of(t, h, dec, index, n);
-	struct shared *s = &t->hash[i];
-
-	if (s->dec || !hot)
-		return s->code;
-	if (t->code.at + TWIN_EMIT_ROOM > BUFFER || t->nshared > NHASH / 2 ||
-	    t->code.nsites + BLOCK > NSITES) {
-		flush(m, t);
-		i = h % NHASH;
-	}
-	s = &t->hash[i];
-	s->dec = malloc(n * sizeof(*dec));
-	if (!s->dec)
-		return TWIN_NO_BLOCK;
-	memcpy(s->dec, dec, n * sizeof(*dec));
-	s->hash = h;
-	s->index = index;
-	s->n = n;
-	s->code = twin_emit_block(m, &t->code, dec, index, n);
-	t->used[t->nshared++] = i;
-	return s->code;
+	c->text = x;
+	if (x)
+		x->cores++;
+	return x;
 }
 
 /* execution has arrived at a word for which no code is known: its block, 0: there is none (yet) */
 static uint32_t translate(struct twin_mesh *m, struct twin_core *c, uint32_t index)
 {
 	struct twin_translator *t = m->translator;
-	uint32_t visits, n, code = TWIN_NO_BLOCK;
+	struct twin_text *x = c->text;
+	uint32_t n, code = TWIN_NO_BLOCK;
 
-	if (!t)
+	if (++x->block[index] < HOT)
 		return 0;
-	visits = ++c->block[index];
-	/* most cores run the same program: what is hot in one will be in the others */
-	if (visits != ASK && visits < HOT)
-		return 0;
+	if (t->code.at + TWIN_EMIT_ROOM > BUFFER || t->code.nsites + BLOCK > NSITES)
+		flush(m, t);
 	n = length(c, index);
+	/* of words that make no block, those that say so */
+	if (!learn(x, c, index, n && n < BLOCK && index + n < TWIN_NWORDS ? n + 1 : n ? n : 1))
+		return 0;
 	if (n > 1 || (n && twin_emit_ends(&c->dec[index])))
-		code = block_of(m, t, &c->dec[index], index, n, visits == HOT);
-	if (code)
-		c->block[index] = code;
+		code = twin_emit_block(m, &t->code, &c->dec[index], index, n);
+	x->block[index] = code;
 	return code > TWIN_NO_BLOCK ? code : 0;
 }
 
@@ -175,26 +220,37 @@ struct twin_left twin_enter_block(struct twin_mesh *m, struct twin_core *c, uint
 {
 	typedef struct twin_left enter(struct twin_core * c, uint8_t * sram, const uint32_t *table,
 				       const uint8_t *code, uint32_t limit, uint32_t done);
-	uint32_t b = word < TWIN_NWORDS ? c->block[word] : TWIN_NO_BLOCK;
-	struct twin_left left;
+	struct twin_left left = {TWIN_LEFT_NONE, done};
+	struct twin_text *x = c->text;
+	uint32_t b;
 	enter *fn;
 
+	if (!m->translator || word >= TWIN_NWORDS)
+		return left;
+	if (!x || c->text_end != end_of(x)) {
+		x = join(m->translator, c);
+		if (!x)
+			return left;
+	}
+	b = x->block[word];
 	if (b < TWIN_NO_BLOCK)
 		b = translate(m, c, word);
 	if (b <= TWIN_NO_BLOCK)
-		return (struct twin_left){TWIN_LEFT_NONE, done};
+		return left;
 	memcpy(&fn, &m->code, sizeof(fn));
-	left = fn(c, c->sram, c->block, m->code + b, limit, done);
+	left = fn(c, c->sram, x->block, m->code + b, limit, done);
 	m->ways.translated += left.done - done;
 	return left;
 }
 
-void twin_translate_forget(struct twin_core *c, uint32_t index, uint32_t n)
+void twin_translate_written(struct twin_core *c, uint32_t index, uint32_t n)
 {
-	uint32_t from = index > BLOCK - 1 ? index - (BLOCK - 1) : 0;
+	const struct twin_text *x = c->text;
 
-	memset(&c->block[from], 0, (index + n - from) * sizeof(*c->block));
-	c->stale = true;
+	if (x && memchr(x->known + index, true, n)) {
+		c->text_end = 0;
+		c->stale = true;
+	}
 }
 
 uint32_t twin_issue_inside(struct twin_mesh *m, struct twin_core *c, uint32_t tcw, uint32_t scalar,
@@ -238,10 +294,16 @@ void twin_translator_create(struct twin_mesh *m)
 void twin_translator_destroy(struct twin_mesh *m)
 {
 	struct twin_translator *t = m->translator;
+	struct twin_text *x;
 
 	if (!t)
 		return;
-	drop_shared(t);
+	while (t->texts) {
+		x = t->texts;
+		t->texts = x->next;
+		free(x->piece);
+		free(x);
+	}
 	munmap(t->code.buf, MAPPED);
 	free(t);
 	m->translator = NULL;

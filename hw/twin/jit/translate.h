@@ -6,7 +6,7 @@
 #include "twin/twin.h"
 
 #define TWIN_BLOCK_MAX  64u /* instructions of a block */
-/* twin_core.block: arrivals so far; this; or the place of the code */
+/* twin_text.block: arrivals so far; this; or the place of the code */
 #define TWIN_NO_BLOCK 15u /* not worth trying */
 
 /* struct twin_fast: enter_block */
@@ -15,7 +15,7 @@ struct twin_left twin_enter_block(struct twin_mesh *m, struct twin_core *c, uint
 
 void twin_translator_create(struct twin_mesh *m);
 void twin_translator_destroy(struct twin_mesh *m);
-/* n words from index on have changed */
-void twin_translate_forget(struct twin_core *c, uint32_t index, uint32_t n);
+/* n words from index on were written */
+void twin_translate_written(struct twin_core *c, uint32_t index, uint32_t n);
 
 #endif /* TWIN_JIT_TRANSLATE_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A single core under test: no queues, only the debugger's side of hw/model/machine.h. */
+/* A core, or a row of cores, under test: no queues, only the debugger's side of machine.h. */
 #ifndef WSE_TEST_RIG_H
 #define WSE_TEST_RIG_H
 
@@ -31,13 +31,18 @@ static inline void no_irq(void *h, unsigned int v)
 	(void)h, (void)v;
 }
 
-static inline bool rig_open(struct rig *r, uint32_t flags)
+static inline bool rig_open_row(struct rig *r, uint32_t flags, uint32_t cores)
 {
 	static const struct wse_host_ops ops = {no_dma, no_dma_w, no_irq, NULL};
-	struct wse_machine_cfg cfg = {.rows = 1, .cols = 1, .flags = flags};
+	struct wse_machine_cfg cfg = {.rows = 1, .cols = cores, .flags = flags};
 
 	r->ops = wse_machine_find("func");
 	return !r->ops->create(&cfg, &ops, NULL, &r->m);
+}
+
+static inline bool rig_open(struct rig *r, uint32_t flags)
+{
+	return rig_open_row(r, flags, 1);
 }
 
 static inline struct code rig_code(struct rig *r)
