@@ -279,7 +279,8 @@ static int oracle(struct wse_oracle_run *o, const struct wse_op *op)
  */
 enum { PART_CLASS = 53, PART_TOKEN = 170, PART_FIRST = 52, PART_LONG = 190, PART_ONCE = 420 };
 enum { GRAD_CYCLES = 7, GRAD_ONCE = 100 };
-enum { JOIN_TOKEN = 25, JOIN_HOP = 35, JOIN_ONCE = 400, JOIN_LONG = 170 };
+/* odd: rows of tokens that are no multiple of 16 */
+enum { JOIN_TOKEN = 25, JOIN_HOP = 35, JOIN_ONCE = 400, JOIN_LONG = 170, JOIN_ODD = 120 };
 
 /* classes of a chunk's first column, which has most; of the last chunk some do not exist */
 static uint64_t classes_of(const struct wse_graph *g, const struct wse_op *op)
@@ -302,7 +303,7 @@ static uint64_t join_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
 	(void)op;
 	return WSE_START_CYCLES + (uint64_t)g->t * JOIN_TOKEN + 2 * JOIN_HOP * g->tile.cols +
-	       JOIN_ONCE + (g->t > 32 ? JOIN_LONG : 0);
+	       JOIN_ONCE + (g->t > 32 ? JOIN_LONG : 0) + (g->t > 8 && g->t % 16 ? JOIN_ODD : 0);
 }
 
 static uint64_t grad_cycles(const struct wse_graph *g, const struct wse_op *op)

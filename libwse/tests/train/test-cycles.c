@@ -406,6 +406,8 @@ int main(int argc, char **argv)
 					     "model.max_position_embeddings=32"};
 	static const char *const many[] = {"model.hidden_size=16",
 					   "model.max_position_embeddings=128"};
+	static const char *const two_dozen[] = {"model.hidden_size=8", "model.num_heads=2",
+						"model.max_position_embeddings=48"};
 	static const char *const forty[] = {"model.hidden_size=16", "model.num_heads=2",
 					    "model.max_position_embeddings=80"};
 	static const char *const sparse[] = {"sparsity={sparsity: 0.75, param_filter: '*'}"};
@@ -464,6 +466,7 @@ int main(int argc, char **argv)
 	beside("hidden 16, inputs spilled", URI, gpt, thin, 4);
 	beside("two buses, hidden 16, inputs spilled", "sim:rtl,rows=2,cols=4,group=2", gpt, thin,
 	       4);
+	step("2x2, LLaMA's form, 24 tokens", "sim:rtl,rows=2,cols=2", gpt, two_dozen, 3, llama);
 	step("2x2, LLaMA's form, 40 tokens", "sim:rtl,rows=2,cols=2", gpt, forty, 3, llama);
 	step("hidden 64, heads over two columns, relu", URI, gpt, group, 2, NULL);
 	step("LLaMA's form, 16 tokens", URI, gpt, NULL, 0, llama);
