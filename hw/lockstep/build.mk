@@ -20,6 +20,17 @@ SUITES += hw/lockstep/tests/test_judge "$(B)/wse-lockstep --tap --insns 9000000 
 lockstep-long: $(B)/wse-lockstep ## random programs on rtl and func: 10^8 instructions (INSNS, SEED)
 	$(B)/wse-lockstep --insns $(or $(INSNS),100000000) --seed $(or $(SEED),1000)
 
+# tiles of 16 columns, of which four share a bus; the RTL of both takes minutes to build. Streams
+# and what ends them are a few in a hundred programs, so there are runs of them alone.
+LS_WIDE := 1x16 2x16
+.PHONY: lockstep-wide
+lockstep-wide: ## random programs on rtl and func, tiles of 16 columns (PROGRAMS of each run, SEED)
+	$(MAKE) $(call job_tiles,2x2 4x4 2x4g2 $(LS_WIDE:%=%g4)) $(B)/wse-lockstep
+	@set -e; for t in $(LS_WIDE); do for o in "" --parts --ends "--ends --parts" "--kind host" \
+		"--kind stream" "--kind broken" "--kind mixed" "--kind cut"; do \
+		echo "== $$t $$o"; $(B)/wse-lockstep --rows $${t%x*} --cols $${t#*x} $$o \
+			--programs $(or $(PROGRAMS),300) --seed $(or $(SEED),1000); done; done
+
 # the same counts on every machine: so many programs of these seeds
 .PHONY: lockstep-coverage
 lockstep-coverage: $(B)/wse-lockstep ## hw/doc/lockstep.md: what random programs reach, and what they do not
