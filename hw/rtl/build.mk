@@ -88,7 +88,7 @@ $(eval $(call block,wse_stream_in,$(STREAM_V),-GCOLS=3 $(FP_PKG),$(STREAM_TB)))
 $(eval $(call block,wse_stream_out,$(STREAM_V),-GCOLS=3 $(FP_PKG),$(STREAM_TB)))
 $(eval $(call block,wse_stream_out,$(STREAM_V),-GCOLS=3 -GWORDS=8 $(FP_PKG),$(STREAM_TB),_8))
 $(eval $(call block,wse_io_join,,-GN=5 -GCOLS=3 -GGRACE=90))
-$(eval $(call block,wse_xlate))
+$(eval $(call block,wse_xlate,,-GCOLS=3))
 
 # the core's
 TENSOR_V := wse_tensor_pkg wse_fp_pkg

@@ -105,7 +105,7 @@ module wse_copy #(
   wse_cmd u_cmd (.clk_i, .ld_i({ld_i, ld_idx_i}), .ld_word_i, .cmd_o(cmd));
   wse_xlate u_xlate (
     .clk_i, .clear_i(clear), .direct_i(cmd.direct), .base_i(cmd.buf_addr), .shift_i(cmd.pshift),
-    .off_i(h_off),
+    .off_i(h_off), .ring_i(4'd0), .own_i(1'b0), .pitch_i(32'd0),
     .hit_o(hit), .addr_o(addr), .entry_addr_o(entry), .fill_i(fill), .fill_data_i(rd_data_i)
   );
   assign clear = go_i;

@@ -2,7 +2,8 @@
 // Executor of STREAM_IN with the north ports. For every column and feature of the block it keeps a
 // ring of Words words of 8 bytes filled from host memory; a port takes element after element out of
 // its rings, k by k and feature by feature, and sends it as a wavelet while the router has room. A
-// LINEAR stream has one ring a column, that of feature 0: its run is the elements as they are sent.
+// LINEAR run is the elements as they are sent: a column's four rings take four words each of it by
+// turns, as if it were blocks of four features of four words.
 // The rings of a block's features are fetched in turn, one a cycle; in the first turn a run begins
 // where walk says, which goes from ring to ring by additions, later where its memory says.
 
@@ -64,7 +65,7 @@ module wse_stream_in #(
   logic [4:0]  f_room [N];                      // words free
   logic [3:0]  f_wp [N];
   (* ram_style = "distributed" *) logic [63:0] f_row [N];   // offset of the run
-  (* ram_style = "distributed" *) logic [31:0] f_blk [N];   // block; LINEAR: words asked for
+  (* ram_style = "distributed" *) logic [31:0] f_blk [N];   // block
   (* ram_style = "distributed" *) logic [15:0] f_w [N];     // word of the run to be asked for
   logic        first;
   logic [63:0] walk, walk_col;                  // of this ring, of its column's first one
@@ -77,11 +78,15 @@ module wse_stream_in #(
   logic [IW-1:0] sel;
   logic        page_wait;
   logic [15:0] run_words;
+  logic [31:0] pitch;                           // from a ring's run to the next ring's
+  logic [2:0]  rings;                           // of a column
+  logic [31:0] at_word;                         // LINEAR: words of the column's run before this one
   // ports
   logic [31:0] p_blk [COLS];
   logic [15:0] p_k [COLS];
   logic [2:0]  p_f [COLS];
-  logic [1:0]  p_e [COLS];                      // LINEAR: element of the ring's word
+  logic [3:0]  p_w [COLS];                      // LINEAR: word of the run, {ring, word of four}
+  logic [1:0]  p_e [COLS];                      // and element of it
   logic        p_end [COLS];                    // only the END of this block is left
   logic [COLS-1:0] p_run;
   logic [2:0]  cr [24*COLS];                    // credits {column, color}
@@ -114,13 +119,16 @@ module wse_stream_in #(
   assign blk = first ? 32'd0 : f_blk[sel];
   assign fw = first ? 16'd0 : f_w[sel];
   assign off = row + {45'd0, fw, 3'd0};
+  assign pitch = cmd.linear ? 32'd32 : cmd.lstride;
+  assign rings = cmd.linear ? 3'd4 : cmd.nfeat;
+  assign at_word = {blk[27:0], sel[1:0], fw[1:0]};
   // negative where the command begins further right
   assign ahead = $signed({1'b0, c0_i} - {1'b0, cmd.col0}) * $signed({1'b0, cmd.cstride});
   assign fill = rd_valid_i && rd_tag_i[1:0] == 2'd1 && !rd_err_i;
 
-  wse_xlate u_xlate (
+  wse_xlate #(.COLS(COLS)) u_xlate (
     .clk_i, .clear_i(go_i), .direct_i(cmd.direct), .base_i(cmd.buf_addr), .shift_i(cmd.pshift),
-    .off_i(off),
+    .off_i(off), .ring_i(sel), .own_i(cmd.linear), .pitch_i(cmd.lstride),
     .hit_o(hit), .addr_o(addr), .entry_addr_o(entry), .fill_i(fill), .fill_data_i(rd_data_i)
   );
   wse_stream_cmd #(.COLS(COLS)) u_cmd (
@@ -183,8 +191,9 @@ module wse_stream_in #(
         sel = '0;
         page_wait = 1'b0;
         rd_out = '0;
-        run_words = cmd.etype == 8'(wse_regs_pkg::ETYPE_BF16) ? 16'((32'(cmd.kcol) + 32'd3) >> 2) :
-                                                                16'((32'(cmd.kcol) + 32'd1) >> 1);
+        run_words = cmd.linear ? 16'd4 :
+            cmd.etype == 8'(wse_regs_pkg::ETYPE_BF16) ? 16'((32'(cmd.kcol) + 32'd3) >> 2) :
+                                                        16'((32'(cmd.kcol) + 32'd1) >> 1);
         f_end = cmd.linear ? {3'd0, cmd.len[31:3]} : cmd.nline;
         first = 1'b1;
         walk_col = cmd.off + 64'(ahead);
@@ -199,6 +208,7 @@ module wse_stream_in #(
           p_blk[c] = '0;
           p_k[c] = '0;
           p_f[c] = '0;
+          p_w[c] = '0;
           p_e[c] = '0;
           p_end[c] = 1'b0;
           p_run[c] = 16'(c) + c0_i - cmd.col0 < cmd.cols;
@@ -242,24 +252,23 @@ module wse_stream_in #(
               ready = '0;
               want = '0;
               for (f = 0; f < 4; f++) begin
-                ix = cmd.linear ? IW'(4 * c) : IW'(4 * c + f);
+                ix = IW'(4 * c + f);
                 kk = cmd.linear ? 16'(p_e[c]) : p_k[c];
                 at = {ix, r_rp[ix]};
                 v[f] = index_only ? 32'd0 :
                     element(in_valid && in_at == at ? rd_data_i : ring[64*ix +: 64], kk);
-                ready[f] = index_only || cmd.linear || r_have[ix] != 5'd0;
-                ix = IW'(4 * c + f);
-                ready[f] = ready[f] && (!cmd.masked || (m_valid[ix] && !m_pop[ix]));
+                ready[f] = (index_only || cmd.linear || r_have[ix] != 5'd0) &&
+                    (!cmd.masked || (m_valid[ix] && !m_pop[ix]));
                 want[f] = (!cmd.masked || m_word[{ix, p_k[c][5:0]}]) &&
                     (cmd.linear || !(dropz && v[f][30:0] == 31'd0)) &&
                           f >= 32'(p_f[c]) && f < 32'(cmd.nfeat);
               end
               pick = want[0] ? 3'd0 : want[1] ? 3'd1 : want[2] ? 3'd2 : want[3] ? 3'd3 : 3'd4;
-              ix = IW'(4 * c);
+              ix = IW'(4 * c + 32'(p_w[c][3:2]));
               take = &(ready | ~((4'd1 << cmd.nfeat) - 4'd1)) &&
                      (!cmd.linear || pick == 3'd4 || r_have[ix] != 5'd0);
               if (take && pick != 3'd4) begin
-                val = v[pick[1:0]];
+                val = v[cmd.linear ? p_w[c][3:2] : pick[1:0]];
                 if (!(cmd.linear && dropz && val[30:0] == 31'd0)) begin
                   nh_d[7*c +: 7] = {2'b10, color_o};
                   nd_d[32*c +: 32] = cmd.etype == 8'(wse_regs_pkg::ETYPE_RAW32) ? val :
@@ -271,6 +280,7 @@ module wse_stream_in #(
                       (p_e[c][0] && cmd.etype != 8'(wse_regs_pkg::ETYPE_BF16));
                   p_e[c] = each ? 2'd0 : p_e[c] + 2'd1;
                   if (each) begin
+                    p_w[c] = p_w[c] + 4'd1;
                     r_rp[ix] = r_rp[ix] + 4'd1;
                     r_have[ix] = r_have[ix] - 5'd1;
                     f_room[ix] = f_room[ix] + 5'd1;
@@ -311,14 +321,16 @@ module wse_stream_in #(
         // fetch: 4 words at a time, within a page; a request each cycle that the bus takes one
         if (d_ready) d_valid <= 1'b0;
         if ((!d_valid || d_ready) && !page_wait && !fill && !stop && !index_only && !go_i) begin
-          // a LINEAR run may go on behind the last element that is selected
-          found = blk != f_end && f_room[sel] >= 5'd4 &&
+          // a LINEAR run may be so short that a ring takes no word of it, and may go on behind the
+          // last element that is selected
+          found = f_room[sel] >= 5'd4 &&
+                  (cmd.linear ? at_word < f_end && {28'd0, sel[1:0], 2'd0} < f_end
+                              : blk != f_end) &&
                   (16'(sel) >> 2) + c0_i - cmd.col0 < cmd.cols && 1'(p_run >> (sel >> 2));
           if (found) begin
             n = 6'd4;
-            if (cmd.linear) begin
-              if (f_end - blk < 32'd4) n = 6'(f_end - blk);
-            end else if (16'(n) > run_words - fw) n = 6'(run_words - fw);
+            if (16'(n) > run_words - fw) n = 6'(run_words - fw);
+            if (cmd.linear && f_end - at_word < 32'(n)) n = 6'(f_end - at_word);
             if (10'(n) > 10'd512 - {1'b0, addr[11:3]}) n = 6'(10'd512 - {1'b0, addr[11:3]});
             d_valid <= 1'b1;
             d_addr <= hit ? {addr[63:3], 3'b0} : {entry[63:3], 3'b0};
@@ -329,16 +341,15 @@ module wse_stream_in #(
               f_room[sel] = f_room[sel] - 5'(n);
               f_wp[sel] = f_wp[sel] + 4'(n);
               each = fw + 16'(n) == run_words;
-              f_w[sel] = cmd.linear || each ? '0 : fw + 16'(n);
-              f_blk[sel] = blk + (cmd.linear ? 32'(n) : 32'(each));
-              f_row[sel] = row + (cmd.linear ? {55'd0, n, 3'd0} :
-                  each ? 64'(cmd.nfeat) * 64'(cmd.lstride) : 64'd0);
+              f_w[sel] = each ? '0 : fw + 16'(n);
+              f_blk[sel] = blk + 32'(each);
+              f_row[sel] = row + (each ? 64'(rings) * 64'(pitch) : 64'd0);
             end
           end
           if (!page_wait) begin
-            each = cmd.linear || 3'(sel[1:0]) + 3'd1 == cmd.nfeat;
+            each = 3'(sel[1:0]) + 3'd1 == rings;
             if (each) walk_col = walk_col + 64'(cmd.cstride);
-            walk = each ? walk_col : walk + 64'(cmd.lstride);
+            walk = each ? walk_col : walk + 64'(pitch);
             sel = (each ? sel | IW'(3) : sel) + IW'(1);
             if (sel == IW'(N)) begin
               sel = '0;

@@ -69,9 +69,10 @@ module wse_stream_mask #(
   assign ahead = $signed({1'b0, c0_i} - {1'b0, col0_i}) * $signed({1'b0, mcstride_i});
   assign fill = rd_valid_i && rd_tag_i[1:0] == 2'd3 && !rd_err_i;
 
-  wse_xlate u_xlate (
-    .clk_i, .clear_i(go_i), .direct_i, .base_i, .shift_i, .off_i(off), .hit_o(hit), .addr_o(addr),
-    .entry_addr_o(entry), .fill_i(fill), .fill_data_i(rd_data_i)
+  wse_xlate #(.COLS(COLS)) u_xlate (
+    .clk_i, .clear_i(go_i), .direct_i, .base_i, .shift_i, .off_i(off), .ring_i(sel), .own_i(1'b0),
+    .pitch_i(rstride_i), .hit_o(hit), .addr_o(addr), .entry_addr_o(entry), .fill_i(fill),
+    .fill_data_i(rd_data_i)
   );
 
   assign word_en = rd_valid_i && rd_tag_i[1:0] == 2'd2 && !rd_err_i;

@@ -105,6 +105,7 @@ module wse_stream_out #(
   logic [N-1:0] g_any;                          // something is in it
   // chunk on its way out
   logic [63:0] o_off [N];
+  logic [63:0] o_at;                            // of the one that asks for the bus
   logic [WW-1:0] o_last [N];
   logic [N-1:0] o_valid;
   logic [IW-1:0] sel, cur;                      // asks for the bus, is on it
@@ -133,12 +134,13 @@ module wse_stream_out #(
   logic [31:0] val;
   logic [15:0] waiting, nk;
 
+  assign o_at = o_off[sel];
   assign fill = rd_valid_i && rd_tag_i[1:0] == 2'd1 && !rd_err_i;
 
-  wse_xlate u_xlate (
+  wse_xlate #(.COLS(COLS)) u_xlate (
     .clk_i, .clear_i(go_i), .direct_i(cmd.direct), .base_i(cmd.direct ? 64'd0 : cmd.buf_addr),
     .shift_i(cmd.pshift),
-    .off_i(o_off[sel]),
+    .off_i(o_at), .ring_i(sel), .own_i(cmd.linear), .pitch_i(cmd.lstride),
     .hit_o(hit), .addr_o(addr), .entry_addr_o(entry), .fill_i(fill), .fill_data_i(rd_data_i)
   );
   wse_stream_cmd #(.COLS(COLS)) u_cmd (

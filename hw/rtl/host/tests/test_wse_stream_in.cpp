@@ -331,9 +331,9 @@ bool short_run(Bench &b)
 }
 
 // nothing but the edge makes it wait: a command for all columns, without a mask
-bool unhindered(Bench &b, Job &j, uint64_t *cycles)
+bool unhindered(Bench &b, Job &j, unsigned latency, uint64_t *cycles)
 {
-	b.bus.latency = 20;
+	b.bus.latency = latency;
 	b.bus.jitter = 1;
 	b.bus.grant = b.bus.flow = 100;
 	for (unsigned &p : b.back)
@@ -353,8 +353,9 @@ bool unhindered(Bench &b, Job &j, uint64_t *cycles)
 	return good;
 }
 
-// bf16 in four features on all columns: a wavelet a cycle into each
-bool fast(Bench &b, bool linear, uint64_t *cycles, size_t *wavelets)
+// bf16 in four features on all columns: a wavelet a cycle into each, LINEAR or not, however far
+// away the memory is
+bool fast(Bench &b, bool linear, unsigned latency, uint64_t *cycles, size_t *wavelets)
 {
 	Job j;
 
@@ -364,10 +365,10 @@ bool fast(Bench &b, bool linear, uint64_t *cycles, size_t *wavelets)
 	j.cmd.nline = 16;
 	j.cmd.kcol = 64;
 	j.cmd.flags = linear ? DRM_WSE_CMD_LINEAR : 0;
-	bool good = unhindered(b, j, cycles);
+	bool good = unhindered(b, j, latency, cycles);
 
 	*wavelets = j.want[0].size();
-	return good && *cycles < *wavelets + *wavelets / 10 + 100;
+	return good && *cycles < *wavelets + *wavelets / 10 + 80 + latency;
 }
 
 // runs of a word: a request each cycle, however many features a block has
@@ -382,7 +383,42 @@ bool brief(Bench &b, unsigned nfeat, uint64_t *cycles, unsigned *words)
 	j.cmd.kcol = 2;
 	j.cmd.flags = 0;
 	*words = Cols * j.cmd.nline * nfeat;
-	return unhindered(b, j, cycles) && *cycles < *words + *words / 10 + 60;
+	return unhindered(b, j, 20, cycles) && *cycles < *words + *words / 10 + 60;
+}
+
+// Pages of 4 KiB whose numbers differ by a power of two, of the rows of a block, or of the columns
+// of a LINEAR stream: each is asked for once while it is in use.
+bool apart(Bench &b, bool linear, uint64_t *cycles, size_t *wavelets)
+{
+	Job j;
+
+	b.bus.latency = 50;
+	b.bus.jitter = 1;
+	b.bus.grant = b.bus.flow = 100;
+	for (unsigned &p : b.back)
+		p = 100;
+	j.cmd.op = WSE_OP_STREAM_IN;
+	j.cmd.queue = j.cmd.bo = 1;
+	j.cmd.budget = 1;
+	j.cmd.etype = WSE_ETYPE_BF16;
+	j.cmd.cols = Cols;
+	j.cmd.nfeat = 4;
+	j.cmd.nline = 2;
+	j.cmd.kcol = 680;			// Cols of them: most of a page
+	j.cmd.flags = linear ? DRM_WSE_CMD_LINEAR : 0;
+	j.cmd.len = linear ? j.rows() * j.row_bytes() : 0;
+	j.cmd.lstride = linear ? 0 : 4 * 4096;
+	j.cmd.cstride = linear ? 8 * 4096 : j.row_bytes();
+	if (!j.lay(b.rng, b.bus.mem, 12))
+		return false;
+	j.fill(b.rng, b.bus.mem, 0);
+	*cycles = b.cycles;
+	bool good = run(b, j);
+
+	*cycles = b.cycles - *cycles;
+	*wavelets = j.want[0].size();
+	// eight pages or nine; what asks for one waits behind the words that were asked for before
+	return good && *cycles < *wavelets + 9 * 110 + 100;
 }
 
 } // namespace
@@ -424,12 +460,21 @@ int main(int argc, char **argv)
 	t.ok(many(b, 200, stuck),
 	     "columns without room: at rest, DEADLOCK names the lowest, how many, the color");
 	t.ok(many(b, 200, short_run), "a LINEAR run that is too short: its columns wait");
-	for (unsigned linear = 0; linear < 2; linear++) {
+	for (unsigned i = 0; i < 4; i++) {
+		unsigned linear = i & 1, latency = i < 2 ? 20 : 150;
 		bool good = many(b, 1, [&](Bench &) {
-			return fast(b, linear, &cycles, &wavelets);
+			return fast(b, linear, latency, &cycles, &wavelets);
 		});
 
-		t.ok(good, "%zu wavelets into each of %u columns in %llu cycles%s", wavelets, Cols,
+		t.ok(good, "%zu wavelets into each of %u columns in %llu cycles%s, latency %u",
+		     wavelets, Cols, (unsigned long long)cycles, linear ? ", LINEAR" : "", latency);
+	}
+	for (unsigned linear = 0; linear < 2; linear++) {
+		bool good = many(b, 1, [&](Bench &) {
+			return apart(b, linear, &cycles, &wavelets);
+		});
+
+		t.ok(good, "%zu from pages far apart in %llu cycles%s", wavelets,
 		     (unsigned long long)cycles, linear ? ", LINEAR" : "");
 	}
 	for (unsigned nfeat = 1; nfeat <= 4; nfeat *= 2) {

@@ -8,6 +8,8 @@
 
 namespace {
 
+constexpr unsigned Cols = 3;			// as in build.mk
+
 struct Bench : BlockTb<Vwse_xlate> {
 	std::map<uint64_t, uint64_t> list;	// the host's: entry i; made up as it is asked for
 	std::map<uint64_t, bool> read;		// entries read since the last clear
@@ -16,6 +18,7 @@ struct Bench : BlockTb<Vwse_xlate> {
 	explicit Bench(uint64_t seed) : BlockTb(seed)
 	{
 		top.fill_i = 0;
+		ring(0, false);
 		another(false, 0, 12);
 	}
 	void another(bool direct, uint64_t base, unsigned shift)
@@ -28,6 +31,13 @@ struct Bench : BlockTb<Vwse_xlate> {
 		top.clear_i = 0;
 		list.clear();
 		read.clear();
+	}
+	// {column, feature} whose offsets come from now on, and whether its column has a run alone
+	void ring(unsigned i, bool own, uint32_t pitch = 1 << 30)
+	{
+		top.ring_i = i;
+		top.own_i = own;
+		top.pitch_i = pitch;
 	}
 	uint64_t entry(uint64_t page)
 	{
@@ -114,6 +124,38 @@ int main(int argc, char **argv)
 	       "four neighbouring pages are remembered, and none that differs in one bit is taken for them");
 
 	good = true;
+	tb.another(false, 0x4000, 12);
+	for (unsigned turn = 0; turn < 2; turn++)
+		for (unsigned f = 0; f < 4; f++)
+			for (unsigned c = 0; c < Cols; c++) {
+				tb.ring(4 * c + f, false);
+				good &= tb.hit((1024 * f + c) << 12) == (turn == 1);
+				good &= tb.access((1024 * f + c) << 12);
+			}
+	tap.ok(good, "each feature has as many neighbouring pages as there are columns");
+
+	good = true;
+	tb.another(false, 0x4000, 13);
+	for (unsigned page = 0; page < 4 * Cols; page++)
+		for (unsigned f = 0; f < 4; f++) {
+			tb.ring(f, false, 8191);
+			good &= tb.hit(page << 13) == (f != 0) && tb.access(page << 13);
+		}
+	tb.ring(0, false, 8192);
+	tap.ok(good && !tb.hit(3 << 13), "rows less than a page apart have their pages in common");
+
+	good = true;
+	tb.another(false, 0x4000, 12);
+	for (unsigned turn = 0; turn < 2; turn++)
+		for (unsigned i = 0; i < 4 * Cols; i++) {
+			tb.ring(i, true);	// a column's rings read one run
+			good &= tb.hit((1024 * (i / 4)) << 12) == (turn || i % 4);
+			good &= tb.access((1024 * (i / 4)) << 12);
+		}
+	tap.ok(good, "a column with a run alone has a page alone");
+	tb.ring(0, false);
+
+	good = true;
 	tb.another(false, 0x2000, 12);
 	for (uint64_t page = 0; page < 16; page++)
 		good &= !tb.hit(page << 12);
@@ -134,6 +176,9 @@ int main(int argc, char **argv)
 		tb.another(tb.rng.chance(10), tb.rng.u64() & ~7ull, shift);
 		for (int j = 0; j < 60 && good; j++) {
 			good &= tb.access(at);
+			if (tb.rng.below(4) == 0)
+				tb.ring(tb.rng.below(4 * Cols), tb.rng.below(2),
+					tb.rng.u64() >> tb.rng.below(64));
 			switch (tb.rng.below(8)) {
 			case 0: at ^= 1ull << tb.rng.below(64); break;
 			case 1: at += tb.rng.below(5) << shift; break;
