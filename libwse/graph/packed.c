@@ -305,39 +305,55 @@ static size_t next_word(const struct wse_mask_shape *m, size_t j)
 	return j + (left < 64 - k % 64 ? left : 64 - k % 64);
 }
 
-void wse_packed_pick(const struct wse_packed *p, const float *from, float *to)
+typedef void (*own_fn)(void *to, const void *from, size_t place, size_t own);
+
+/* each element of rows [row, end) that is there: its place in the dense image, its number */
+INLINE void walk_rows(const struct wse_packed *p, size_t row, size_t end, own_fn each, void *to,
+		      const void *from)
 {
 	const struct wse_mask_shape *m = &p->shape;
+	size_t own = p->start[row];
 
-	for (size_t row = 0; row < m->rows; row++)
+	for (; row < end; row++)
 		for (size_t j = 0; j < m->width; j = next_word(m, j))
 			for (uint64_t w = word(p->bits + wse_mask_byte(m, row, j)); w; w &= w - 1)
-				*to++ = from[row * m->width + j + (size_t)__builtin_ctzll(w)];
+				each(to, from, row * m->width + j + (size_t)__builtin_ctzll(w),
+				     own++);
+}
+
+static void pick_grad(void *to, const void *from, size_t place, size_t own)
+{
+	((float *)to)[own] = ((const float *)from)[place];
+}
+
+static void pick_weight(void *to, const void *from, size_t place, size_t own)
+{
+	((uint16_t *)to)[own] = ((const uint16_t *)from)[place];
+}
+
+static void spread_weight(void *to, const void *from, size_t place, size_t own)
+{
+	((uint16_t *)to)[place] = ((const uint16_t *)from)[own];
+}
+
+void wse_packed_pick(const struct wse_packed *p, const float *from, float *to)
+{
+	walk_rows(p, 0, p->shape.rows, pick_grad, to, from);
 }
 
 void wse_packed_pick_rows(const struct wse_packed *p, uint32_t row, uint32_t end,
 			  const uint16_t *dense, uint16_t *own)
 {
-	const struct wse_mask_shape *m = &p->shape;
-
-	own += p->start[row];
-	for (; row < end; row++)
-		for (size_t j = 0; j < m->width; j = next_word(m, j))
-			for (uint64_t w = word(p->bits + wse_mask_byte(m, row, j)); w; w &= w - 1)
-				*own++ = dense[row * m->width + j + (size_t)__builtin_ctzll(w)];
+	walk_rows(p, row, end, pick_weight, own, dense);
 }
 
 void wse_packed_spread_rows(const struct wse_packed *p, uint32_t row, uint32_t end,
 			    const uint16_t *own, uint16_t *dense)
 {
-	const struct wse_mask_shape *m = &p->shape;
+	size_t width = p->shape.width;
 
-	own += p->start[row];
-	memset(dense + row * m->width, 0, (end - row) * m->width * sizeof(*dense));
-	for (; row < end; row++)
-		for (size_t j = 0; j < m->width; j = next_word(m, j))
-			for (uint64_t w = word(p->bits + wse_mask_byte(m, row, j)); w; w &= w - 1)
-				dense[row * m->width + j + (size_t)__builtin_ctzll(w)] = *own++;
+	memset(dense + row * width, 0, (end - row) * width * sizeof(*dense));
+	walk_rows(p, row, end, spread_weight, dense, own);
 }
 
 /* so many are there of a row before its element j */
