@@ -12,7 +12,10 @@
 
 struct wse_shared_buf;
 
-/* streams of masked images are LINEAR where the device has them; 0: rows, for tests */
+/*
+ * Streams of masked images are LINEAR where the device has them; 0: rows, for tests. Dense images
+ * stay rows: hw/doc/arithmetic.md says why.
+ */
 extern int wse_linear_streams;
 
 /* of one command: rows [row, end) of the image, elements from `first` on, a run for each column */
