@@ -43,11 +43,10 @@ struct wse_machine {
 	uint32_t *takes;
 	struct twin_mesh *mesh; /* [nmesh] */
 	uint32_t nmesh;
-	/* registers */
-	uint32_t ctrl_en, intr_mask, irq_pending;
-	uint32_t reg[0x60 / 4];
+	/* registers that are read as they stand here: TWIN_REG() */
+	uint32_t reg[WSE_REG_CNT_SEL / 4 + 1];
+	uint32_t irq_pending;
 	uint32_t latch[2 + WSE_CNT_COUNT]; /* CYCLES, CNT_VAL, totals */
-	uint32_t fault_tail, fault_head, fault_lost;
 	bool halted, brk;
 	struct twin_queue q[TWIN_NQ];
 	struct twin_job job[X_COUNT];
@@ -70,7 +69,6 @@ struct wse_machine {
 	bool quiet;	/* nothing can move before the host does something */
 	uint64_t cnt[WSE_CNT_COUNT]; /* of the tile's scope; the others' are where they happen */
 	uint64_t cmds[TWIN_NQ];	     /* commands completed */
-	uint32_t cnt_sel;
 	void *runs; /* scratch of twin_runs */
 	struct twin_team *team;
 	uint32_t most, threads; /* that work in this advance, in this round */
@@ -80,6 +78,8 @@ struct wse_machine {
 	struct twin_races *races;
 	struct twin_events *events; /* debug/events.c */
 };
+
+#define TWIN_REG(m, name) ((m)->reg[WSE_REG_##name / 4])
 
 /* the thread of n that runs a part */
 static inline uint32_t twin_mesh_thread(const struct wse_machine *m, uint32_t part, uint32_t n)

@@ -42,7 +42,7 @@ uint32_t twin_bus_mask_cost(const struct wse_sqe *s)
 
 uint32_t twin_bus_in_cost(const struct wse_sqe *s)
 {
-	uint32_t bytes = s->kcol * (s->etype == WSE_ETYPE_BF16 ? 2u : 4u);
+	uint32_t bytes = s->kcol * twin_element_bytes(s);
 	bool none = s->flags & (WSE_SQF_INDEX_ONLY | WSE_SQF_LINEAR);
 	uint32_t values = none ? 0 : s->nfeat * run(bytes);
 
@@ -51,7 +51,7 @@ uint32_t twin_bus_in_cost(const struct wse_sqe *s)
 
 uint32_t twin_bus_out_cost(const struct wse_machine *m, const struct wse_sqe *s)
 {
-	uint32_t bytes = s->kcol * (s->etype == WSE_ETYPE_BF16 ? 2u : 4u);
+	uint32_t bytes = s->kcol * twin_element_bytes(s);
 	uint32_t all = run(bytes), rest = run(bytes % 32);
 
 	if (m->cfg.group)

@@ -33,49 +33,30 @@ static const struct {
 	 BIT(budget) | BIT(buf) | BIT(off) | BIT(mask) | BIT(moff) | BIT(kcol) | BIT(nfeat) |    \
 	 BIT(mcstride))
 /* START's argument words lie over NLINE and all that follow */
-#define START (RECT | BIT(budget) | BIT(sram) | ((1u << M_COUNT) - BIT(nline)))
+#define START	     (RECT | BIT(budget) | BIT(sram) | ((1u << M_COUNT) - BIT(nline)))
+#define STREAM_FLAGS (WSE_SQF_BUF_DIRECT | WSE_SQF_MASK_DIRECT | WSE_SQF_MASKED | WSE_SQF_LINEAR)
 
-/* members and flags that an opcode names; false: no such opcode */
-static bool names(uint8_t op, bool admin, uint32_t *members, uint8_t *flags)
-{
-	*flags = 0;
-	*members = BIT(budget);
-	switch (op) {
-	case WSE_OP_NOP:
-		return true;
-	case WSE_OP_COPY_IN:
-	case WSE_OP_COPY_OUT:
-		*members = COPY;
-		*flags = WSE_SQF_BUF_DIRECT | (op == WSE_OP_COPY_IN ? WSE_SQF_BROADCAST : 0);
-		return true;
-	case WSE_OP_STREAM_IN:
-	case WSE_OP_STREAM_OUT:
-		*members = STREAM;
-		*flags = WSE_SQF_BUF_DIRECT | WSE_SQF_MASK_DIRECT | WSE_SQF_MASKED |
-			 WSE_SQF_LINEAR |
-			 (op == WSE_OP_STREAM_IN ? WSE_SQF_DROP_ZERO | WSE_SQF_INDEX_ONLY : 0);
-		return true;
-	case WSE_OP_START:
-		*members = START;
-		*flags = WSE_SQF_BOOT | WSE_SQF_CLOSED;
-		return true;
-	case WSE_OP_FENCE:
-		*members = BIT(queue) | BIT(seq);
-		return true;
-	case WSE_OP_CREATE_QUEUE:
-		*members |= BIT(buf) | BIT(mask) | BIT(queue) | BIT(seq);
-		return admin;
-	case WSE_OP_DELETE_QUEUE:
-		*members |= BIT(queue);
-		return admin;
-	case WSE_OP_CTX_RESET:
-		return admin;
-	case WSE_OP_SCRUB:
-		*members |= RECT;
-		return admin;
-	}
-	return false;
-}
+enum { ANY = 1, ADMIN, COPIES, STREAMS, STARTS };
+
+/* what an opcode is, and the members and flags that it names; others are no opcodes */
+static const struct {
+	uint8_t kind, flags;
+	uint32_t members;
+} opcode[256] = {
+	[WSE_OP_NOP] = {ANY, 0, BIT(budget)},
+	[WSE_OP_COPY_IN] = {COPIES, WSE_SQF_BUF_DIRECT | WSE_SQF_BROADCAST, COPY},
+	[WSE_OP_COPY_OUT] = {COPIES, WSE_SQF_BUF_DIRECT, COPY},
+	[WSE_OP_STREAM_IN] = {STREAMS, STREAM_FLAGS | WSE_SQF_DROP_ZERO | WSE_SQF_INDEX_ONLY,
+			      STREAM},
+	[WSE_OP_STREAM_OUT] = {STREAMS, STREAM_FLAGS, STREAM},
+	[WSE_OP_START] = {STARTS, WSE_SQF_BOOT | WSE_SQF_CLOSED, START},
+	[WSE_OP_FENCE] = {ANY, 0, BIT(queue) | BIT(seq)},
+	[WSE_OP_CREATE_QUEUE] = {ADMIN, 0,
+				 BIT(budget) | BIT(buf) | BIT(mask) | BIT(queue) | BIT(seq)},
+	[WSE_OP_DELETE_QUEUE] = {ADMIN, 0, BIT(budget) | BIT(queue)},
+	[WSE_OP_CTX_RESET] = {ADMIN, 0, BIT(budget)},
+	[WSE_OP_SCRUB] = {ADMIN, 0, BIT(budget) | RECT},
+};
 
 static bool is_zero(const struct wse_sqe *s, unsigned int m)
 {
@@ -94,82 +75,48 @@ static bool bad_shift(uint8_t shift)
 	return shift < WSE_PAGE_SHIFT_MIN || shift > WSE_PAGE_SHIFT_MAX;
 }
 
+/* a member's bit where its value is wrong */
+#define WRONG(name, is) ((is) ? BIT(name) : 0)
+
 static uint32_t wrong_stream(const struct wse_sqe *s)
 {
 	bool only = s->flags & WSE_SQF_INDEX_ONLY, masked = s->flags & WSE_SQF_MASKED;
-	bool linear = s->flags & WSE_SQF_LINEAR;
-	uint32_t w = 0;
+	bool linear = s->flags & WSE_SQF_LINEAR, raw = s->etype == WSE_ETYPE_RAW32;
 
-	if (only && s->flags & (WSE_SQF_DROP_ZERO | WSE_SQF_LINEAR))
-		w |= BIT(flags);
-	if (linear && (!s->len || s->len & 7))
-		w |= BIT(len);
-	if (linear && s->lstride)
-		w |= BIT(lstride);
-	if (masked && !(s->flags & WSE_SQF_MASK_DIRECT) && bad_shift(s->mshift))
-		w |= BIT(mshift);
-	if (s->color >= WSE_NCOLORS)
-		w |= BIT(color);
-	if (s->etype > WSE_ETYPE_RAW32)
-		w |= BIT(etype);
-	if (masked && s->mask & 7)
-		w |= BIT(mask);
-	if (s->moff & 7)
-		w |= BIT(moff);
-	if (!s->kcol || s->kcol > KMAX)
-		w |= BIT(kcol);
-	if (s->nfeat != 1 && (s->etype == WSE_ETYPE_RAW32 || (s->nfeat != 2 && s->nfeat != 4)))
-		w |= BIT(nfeat);
-	if (s->mcstride & 7)
-		w |= BIT(mcstride);
-	return w;
+	return WRONG(flags, only && s->flags & (WSE_SQF_DROP_ZERO | WSE_SQF_LINEAR)) |
+	       WRONG(len, linear && (!s->len || s->len & 7)) |
+	       WRONG(lstride, linear && s->lstride) |
+	       WRONG(mshift, masked && !(s->flags & WSE_SQF_MASK_DIRECT) && bad_shift(s->mshift)) |
+	       WRONG(color, s->color >= WSE_NCOLORS) | WRONG(etype, s->etype > WSE_ETYPE_RAW32) |
+	       WRONG(mask, masked && s->mask & 7) | WRONG(moff, s->moff & 7) |
+	       WRONG(kcol, !s->kcol || s->kcol > KMAX) |
+	       WRONG(nfeat, s->nfeat != 1 && (raw || (s->nfeat != 2 && s->nfeat != 4))) |
+	       WRONG(mcstride, s->mcstride & 7);
 }
 
 static uint32_t wrong_values(const struct wse_sqe *s)
 {
-	bool copy = s->opcode == WSE_OP_COPY_IN || s->opcode == WSE_OP_COPY_OUT;
-	bool stream = s->opcode == WSE_OP_STREAM_IN || s->opcode == WSE_OP_STREAM_OUT;
 	bool only = s->flags & WSE_SQF_INDEX_ONLY, bcast = s->flags & WSE_SQF_BROADCAST;
-	uint32_t w = 0;
+	uint8_t kind = opcode[s->opcode].kind;
+	uint32_t w = WRONG(budget, kind >= COPIES && !s->budget);
 
-	if ((copy || stream || s->opcode == WSE_OP_START) && !s->budget)
-		w |= BIT(budget);
-	if (copy || stream) {
-		if (!only && !(s->flags & WSE_SQF_BUF_DIRECT) && bad_shift(s->pshift))
-			w |= BIT(pshift);
-		if (!only && s->buf & 7)
-			w |= BIT(buf);
-		if (!only && s->off & 7)
-			w |= BIT(off);
-		if (!s->nline)
-			w |= BIT(nline);
-		if (!only && s->lstride & 7)
-			w |= BIT(lstride);
-		if (!only && s->cstride & 7)
-			w |= BIT(cstride);
-		if (s->rstride & 7 || (bcast && s->cstride && s->rstride))
-			w |= BIT(rstride);
-	}
-	if (copy) {
-		if (s->sram & 7)
-			w |= BIT(sram);
-		if (!s->len || s->len & 7)
-			w |= BIT(len);
-		if (s->sstride & 7)
-			w |= BIT(sstride);
-	}
-	if (stream)
+	if (kind == COPIES || kind == STREAMS)
+		w |= WRONG(pshift,
+			   !only && !(s->flags & WSE_SQF_BUF_DIRECT) && bad_shift(s->pshift)) |
+		     WRONG(buf, !only && s->buf & 7) | WRONG(off, !only && s->off & 7) |
+		     WRONG(nline, !s->nline) | WRONG(lstride, !only && s->lstride & 7) |
+		     WRONG(cstride, !only && s->cstride & 7) |
+		     WRONG(rstride, s->rstride & 7 || (bcast && s->cstride && s->rstride));
+	if (kind == COPIES)
+		w |= WRONG(sram, s->sram & 7) | WRONG(len, !s->len || s->len & 7) |
+		     WRONG(sstride, s->sstride & 7);
+	if (kind == STREAMS)
 		w |= wrong_stream(s);
-	if (s->opcode == WSE_OP_START && s->sram & 3)
-		w |= BIT(sram);
-	if (s->opcode == WSE_OP_CREATE_QUEUE) {
-		if (s->buf & 0xfff)
-			w |= BIT(buf);
-		if (s->mask & 0xfff)
-			w |= BIT(mask);
-		if (!twin_is_ring(s->seq & 0xffff) || s->seq >> 16 >= NVECTORS)
-			w |= BIT(seq);
-	}
+	if (kind == STARTS)
+		w |= WRONG(sram, s->sram & 3);
+	if (s->opcode == WSE_OP_CREATE_QUEUE)
+		w |= WRONG(buf, s->buf & 0xfff) | WRONG(mask, s->mask & 0xfff) |
+		     WRONG(seq, !twin_is_ring(s->seq & 0xffff) || s->seq >> 16 >= NVECTORS);
 	return w;
 }
 
@@ -182,20 +129,17 @@ static uint16_t bad_field(uint32_t members, uint32_t *off)
 uint16_t twin_check_sqe(const struct wse_machine *m, const struct wse_sqe *s, bool admin,
 			uint32_t *off)
 {
-	bool copy = s->opcode == WSE_OP_COPY_IN || s->opcode == WSE_OP_COPY_OUT;
-	bool stream = s->opcode == WSE_OP_STREAM_IN || s->opcode == WSE_OP_STREAM_OUT;
-	bool rect = copy || s->opcode == WSE_OP_START || s->opcode == WSE_OP_SCRUB;
-	uint32_t named, wrong = 0;
+	uint8_t kind = opcode[s->opcode].kind;
+	bool stream = kind == STREAMS, copy = kind == COPIES, linear = s->flags & WSE_SQF_LINEAR;
+	bool rect = copy || kind == STARTS || s->opcode == WSE_OP_SCRUB;
+	uint32_t named, wrong;
 	unsigned int i;
-	uint8_t flags;
 
 	*off = 0;
-	if (!names(s->opcode, admin, &named, &flags))
+	if (!kind || (kind == ADMIN && !admin))
 		return WSE_ST_BAD_OPCODE;
-	if (stream && s->flags & WSE_SQF_LINEAR)
-		named |= BIT(len);
-	if (s->flags & ~flags)
-		wrong |= BIT(flags);
+	named = opcode[s->opcode].members | (stream && linear ? BIT(len) : 0);
+	wrong = WRONG(flags, s->flags & ~opcode[s->opcode].flags);
 	for (i = M_flags + 1; i < M_COUNT; i++)
 		if (!(named >> i & 1) && !is_zero(s, i))
 			wrong |= 1u << i;

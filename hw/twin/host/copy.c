@@ -10,13 +10,7 @@
 
 #define CHUNK 65536u /* bytes of SRAM touched in a round, of each bus */
 
-void twin_dma_result(struct twin_result *r, uint64_t bad)
-{
-	r->status = WSE_ST_DMA_ERROR;
-	r->f.iova = bad;
-}
-
-void twin_copy_begin(struct wse_machine *m, struct twin_job *j)
+bool twin_copy_begin(struct wse_machine *m, struct twin_job *j, struct twin_result *r)
 {
 	const struct wse_sqe *s = &j->sqe;
 	uint32_t cols = m->cols / m->nbus, i;
@@ -32,6 +26,8 @@ void twin_copy_begin(struct wse_machine *m, struct twin_job *j)
 		c->busy = c->first < c->end;
 		twin_buf_open(&c->buf, s->buf, s->flags & WSE_SQF_BUF_DIRECT, s->pshift);
 	}
+	(void)r;
+	return false;
 }
 
 /* BROADCAST goes along the columns, the rows, or both, where there is no stride */
@@ -46,22 +42,24 @@ static uint32_t cast_cols(const struct wse_sqe *s, const struct twin_copy *p)
 }
 
 /* one line of one core, or of those that it is broadcast to */
-static int copy_line(struct wse_machine *m, const struct wse_sqe *s, struct twin_copy *p,
-		     uint64_t *bad, uint32_t *touched)
+static int copy_line(struct wse_machine *m, struct twin_job *j, struct twin_copy *p,
+		     uint32_t *touched)
 {
+	const struct wse_sqe *s = &j->sqe;
 	uint32_t rows = cast_rows(s), cols = cast_cols(s, p);
 	struct twin_core *c = &m->core[(s->row0 + p->row) * m->cols + s->col0 + p->col];
 	uint64_t off = s->off + (uint64_t)p->row * s->rstride + (uint64_t)p->col * s->cstride +
 		       (uint64_t)p->line * s->lstride;
 	uint32_t at = s->sram + p->line * s->sstride, r, i;
+	bool out = s->opcode == WSE_OP_COPY_OUT;
 	uint8_t *line = c->sram + at;
 	int err;
 
 	*touched = s->len;
-	if (s->opcode == WSE_OP_COPY_OUT)
-		return twin_buf_write(m, &p->buf, off, line, s->len, bad);
+	err = twin_buf_io(m, j, &p->buf, out, off, line, s->len);
+	if (out)
+		return err;
 	/* what a copy that fails has written by then is not said */
-	err = twin_buf_read(m, &p->buf, off, line, s->len, bad);
 	twin_code_changed(c, at, s->len);
 	if (err)
 		return err;
@@ -80,14 +78,15 @@ static int copy_line(struct wse_machine *m, const struct wse_sqe *s, struct twin
 }
 
 /* as much of a bus's part as a round has; cycles: what it takes there */
-static int copy_part(struct wse_machine *m, const struct wse_sqe *s, struct twin_copy *p,
-		     uint64_t *bad, uint32_t *cycles)
+static int copy_part(struct wse_machine *m, struct twin_job *j, struct twin_copy *p,
+		     uint32_t *cycles)
 {
+	const struct wse_sqe *s = &j->sqe;
 	uint32_t bytes = 0, touched;
 	int err;
 
 	while (bytes < CHUNK && p->busy) {
-		err = copy_line(m, s, p, bad, &touched);
+		err = copy_line(m, j, p, &touched);
 		if (err)
 			return err;
 		bytes += touched;
@@ -105,38 +104,36 @@ static int copy_part(struct wse_machine *m, const struct wse_sqe *s, struct twin
 	return 0;
 }
 
-bool twin_copy_run(struct wse_machine *m, struct twin_job *j, struct twin_result *r, bool *done)
+enum twin_progress twin_copy_run(struct wse_machine *m, struct twin_job *j, struct twin_result *r)
 {
-	bool all = true;
+	bool busy = false;
 	uint32_t i;
 
 	for (i = 0; i < m->nbus; i++)
-		all &= !m->bus[i].copy.busy;
-	*done = all; /* in the round before: its cycles have passed */
-	for (i = 0; i < m->nbus && !all; i++) {
+		busy |= m->bus[i].copy.busy;
+	if (!busy)
+		return RUN_ENDED; /* in the round before: its cycles have passed */
+	for (i = 0; i < m->nbus; i++) {
 		struct twin_copy *p = &m->bus[i].copy;
 		uint32_t cycles = m->cfg.dma_latency;
-		uint64_t bad;
 		int err;
 
 		p->silent = false;
-		err = copy_part(m, &j->sqe, p, &bad, &cycles);
-		if (err == -EAGAIN) {
-			twin_silent_ask_again(m, X_COPY, i * (m->cols / m->nbus), bad);
-		} else if (err) {
-			twin_dma_result(r, bad);
-			*done = true;
-			return true;
-		}
+		err = copy_part(m, j, p, &cycles);
+		if (err == -EAGAIN)
+			twin_silent_ask_again(m, X_COPY, i * (m->cols / m->nbus), j->bad);
+		else if (err)
+			return twin_dma_error(j, r);
 		if (cycles > m->round)
 			m->round = cycles;
 	}
-	return true;
+	return RUN_MOVED;
 }
 
 /* TIMEOUT: the groups whose buses do not answer, if that is why */
-void twin_copy_find_waiter(struct wse_machine *m, struct twin_result *r)
+void twin_copy_find_waiter(struct wse_machine *m, struct twin_job *j, struct twin_result *r)
 {
+	(void)j;
 	if (twin_silent_groups(m, X_COPY, r))
 		r->f.cause = WSE_CAUSE_WAIT_PORT;
 }

@@ -5,19 +5,12 @@
 
 #include "twin/twin.h"
 
-int twin_dma_read(struct wse_machine *m, uint64_t iova, void *buf, size_t len)
+int twin_dma(struct wse_machine *m, bool write, uint64_t iova, void *buf, size_t len)
 {
-	int err = m->ops.dma_read(m->host, iova, buf, len);
+	int err = write ? m->ops.dma_write(m->host, iova, buf, len)
+			: m->ops.dma_read(m->host, iova, buf, len);
 
-	m->cnt[WSE_CNT_DMA_RD] += err == -EAGAIN ? 0 : len;
-	return err;
-}
-
-int twin_dma_write(struct wse_machine *m, uint64_t iova, const void *buf, size_t len)
-{
-	int err = m->ops.dma_write(m->host, iova, buf, len);
-
-	m->cnt[WSE_CNT_DMA_WR] += err == -EAGAIN ? 0 : len;
+	m->cnt[write ? WSE_CNT_DMA_WR : WSE_CNT_DMA_RD] += err == -EAGAIN ? 0 : len;
 	return err;
 }
 
@@ -42,11 +35,11 @@ static int read_entries(struct wse_machine *m, struct twin_buf *b, uint64_t i, u
 {
 	uint64_t at = b->base + i * 8, entry[LINE / 8];
 	unsigned int n = (LINE - at % LINE) / 8, k, slot;
-	int err = n > 1 ? twin_dma_read(m, at, entry, n * 8) : -EFAULT;
+	int err = n > 1 ? twin_dma(m, false, at, entry, n * 8) : -EFAULT;
 
 	if (err && err != -EAGAIN) {
 		n = 1;
-		err = twin_dma_read(m, at, entry, 8);
+		err = twin_dma(m, false, at, entry, 8);
 	}
 	if (err) {
 		*bad = at;
@@ -101,42 +94,28 @@ const void *twin_buf_at(struct wse_machine *m, struct twin_buf *b, uint64_t off,
 	return at;
 }
 
-int twin_buf_read(struct wse_machine *m, struct twin_buf *b, uint64_t off, void *dst, size_t len,
-		  uint64_t *bad)
+enum twin_progress twin_dma_error(const struct twin_job *j, struct twin_result *r)
 {
-	uint64_t iova, room;
-	size_t n;
-	int err;
-
-	for (; len; len -= n, off += n, dst = (uint8_t *)dst + n) {
-		err = translate(m, b, off, &iova, &room, bad);
-		if (err)
-			return err;
-		n = len < room ? len : room;
-		err = twin_dma_read(m, iova, dst, n);
-		if (err) {
-			*bad = iova;
-			return err;
-		}
-	}
-	return 0;
+	r->status = WSE_ST_DMA_ERROR;
+	r->f.iova = j->bad;
+	return RUN_ENDED;
 }
 
-int twin_buf_write(struct wse_machine *m, struct twin_buf *b, uint64_t off, const void *src,
-		   size_t len, uint64_t *bad)
+int twin_buf_io(struct wse_machine *m, struct twin_job *j, struct twin_buf *b, bool write,
+		uint64_t off, void *mem, size_t len)
 {
 	uint64_t iova, room;
 	size_t n;
 	int err;
 
-	for (; len; len -= n, off += n, src = (const uint8_t *)src + n) {
-		err = translate(m, b, off, &iova, &room, bad);
+	for (; len; len -= n, off += n, mem = (uint8_t *)mem + n) {
+		err = translate(m, b, off, &iova, &room, &j->bad);
 		if (err)
 			return err;
 		n = len < room ? len : room;
-		err = twin_dma_write(m, iova, src, n);
+		err = twin_dma(m, write, iova, mem, n);
 		if (err) {
-			*bad = iova;
+			j->bad = iova;
 			return err;
 		}
 	}

@@ -38,12 +38,15 @@ struct twin_job { /* what an executor works on */
 	bool active;
 	uint8_t queue;
 	struct wse_sqe sqe;
-	uint64_t deadline, began;
+	uint64_t deadline;
 	bool look; /* the budget is used up: the next round decides */
 	struct twin_buf buf, mask; /* of streams */
-	bool failed;		   /* streams: DMA error at bus address bad */
-	uint64_t bad;
+	bool failed;		   /* streams: DMA error */
+	uint64_t bad;		   /* the bus address of the access that failed */
 };
+
+/* what an executor has done in a round */
+enum twin_progress { RUN_IDLE, RUN_MOVED, RUN_ENDED };
 
 struct twin_result { /* how a job ended */
 	uint16_t status;
@@ -109,16 +112,21 @@ struct twin_port_out { /* stream-out of a column */
 	struct twin_chan q[WSE_NCOLORS]; /* south edge port */
 };
 
-/* dma.c: 0, or an errno with *bad the bus address */
-int twin_dma_read(struct wse_machine *m, uint64_t iova, void *buf, size_t len);
-int twin_dma_write(struct wse_machine *m, uint64_t iova, const void *buf, size_t len);
+/* dma.c: 0, or an errno */
+int twin_dma(struct wse_machine *m, bool write, uint64_t iova, void *buf, size_t len);
 void twin_buf_open(struct twin_buf *b, uint64_t base, bool direct, uint8_t shift);
-/* where len bytes are, as model.h's dma_at; NULL: twin_buf_read() decides */
+/* where len bytes are, as model.h's dma_at; NULL: twin_buf_io() decides */
 const void *twin_buf_at(struct wse_machine *m, struct twin_buf *b, uint64_t off, size_t len);
-int twin_buf_read(struct wse_machine *m, struct twin_buf *b, uint64_t off, void *dst, size_t len,
-		  uint64_t *bad);
-int twin_buf_write(struct wse_machine *m, struct twin_buf *b, uint64_t off, const void *src,
-		   size_t len, uint64_t *bad);
+/* between memory and a command's buffer; j->bad: the bus address that failed */
+int twin_buf_io(struct wse_machine *m, struct twin_job *j, struct twin_buf *b, bool write,
+		uint64_t off, void *mem, size_t len);
+/* the command ends so: RUN_ENDED */
+enum twin_progress twin_dma_error(const struct twin_job *j, struct twin_result *r);
+
+static inline uint32_t twin_element_bytes(const struct wse_sqe *s)
+{
+	return s->etype == WSE_ETYPE_BF16 ? 2 : 4;
+}
 
 /* bus.c: 0, or -1 without memory; the bus of a column; what a block of a column takes on it */
 int twin_bus_create(struct wse_machine *m);
@@ -151,32 +159,29 @@ void twin_queues_reset(struct wse_machine *m);
 void twin_doorbell(struct wse_machine *m, unsigned int index, uint32_t value);
 bool twin_queues_busy(const struct wse_machine *m);
 
-/* copy.c, stream.c, start.c: executors. begin may end at once; run: true when something moved; both
- * set *done */
-void twin_copy_begin(struct wse_machine *m, struct twin_job *j);
-bool twin_copy_run(struct wse_machine *m, struct twin_job *j, struct twin_result *r, bool *done);
-void twin_copy_find_waiter(struct wse_machine *m, struct twin_result *r);
-void twin_in_begin(struct wse_machine *m, struct twin_job *j);
-bool twin_in_run(struct wse_machine *m, struct twin_job *j, struct twin_result *r, bool *done);
+/* copy.c, stream.c, start.c: executors. begin: true, it ended at once. run: a look in each round */
+bool twin_copy_begin(struct wse_machine *m, struct twin_job *j, struct twin_result *r);
+enum twin_progress twin_copy_run(struct wse_machine *m, struct twin_job *j, struct twin_result *r);
+void twin_copy_find_waiter(struct wse_machine *m, struct twin_job *j, struct twin_result *r);
+bool twin_in_begin(struct wse_machine *m, struct twin_job *j, struct twin_result *r);
+enum twin_progress twin_in_run(struct wse_machine *m, struct twin_job *j, struct twin_result *r);
 bool twin_in_inject(struct wse_machine *m, unsigned int col);
 const uint32_t *twin_in_words(struct twin_port_in *p);
-void twin_out_begin(struct wse_machine *m, struct twin_job *j);
-bool twin_out_run(struct wse_machine *m, struct twin_job *j, struct twin_result *r, bool *done);
+bool twin_out_begin(struct wse_machine *m, struct twin_job *j, struct twin_result *r);
+enum twin_progress twin_out_run(struct wse_machine *m, struct twin_job *j, struct twin_result *r);
 void twin_out_take(struct wse_machine *m, unsigned int col, const uint32_t *w, uint32_t n);
-void twin_stream_find_waiter(struct wse_machine *m, unsigned int exec, struct twin_result *r);
+void twin_stream_find_waiter(struct wse_machine *m, struct twin_job *j, struct twin_result *r);
 /* ends the command's ports: with exec's job, whose buses may still owe an answer, or at a reset */
 void twin_ports_reset(struct wse_machine *m, unsigned int exec);
 bool twin_start_begin(struct wse_machine *m, struct twin_job *j, struct twin_result *r);
-bool twin_start_poll(struct wse_machine *m, struct twin_job *j, struct twin_result *r);
+enum twin_progress twin_start_run(struct wse_machine *m, struct twin_job *j, struct twin_result *r);
 void twin_start_find_waiter(struct wse_machine *m, struct twin_job *j, struct twin_result *r);
 void twin_scrub(struct wse_machine *m, const struct wse_sqe *s);
 
 /* mmio.c */
 uint32_t twin_mmio_read(struct wse_machine *m, uint32_t offset);
 void twin_mmio_write(struct wse_machine *m, uint32_t offset, uint32_t value);
+uint64_t twin_reg64(const struct wse_machine *m, uint32_t lo);
 void twin_reset(struct wse_machine *m);
-
-/* copy.c */
-void twin_dma_result(struct twin_result *r, uint64_t bad);
 
 #endif /* TWIN_HOST_HOST_H */

@@ -18,13 +18,19 @@ void twin_reset(struct wse_machine *m)
 	twin_queues_reset(m);
 	settle(m);
 	memset(m->reg, 0, sizeof(m->reg));
+	TWIN_REG(m, MAGIC) = WSE_MAGIC;
+	TWIN_REG(m, ABI) = WSE_ABI_MAJOR << WSE_ABI_MAJOR_SHIFT | WSE_ABI_MINOR;
+	TWIN_REG(m, TILE) = m->cols << WSE_TILE_COLS_SHIFT | m->rows;
+	TWIN_REG(m, CORE) = WSE_NCOLORS << WSE_CORE_COLORS_SHIFT |
+			    WSE_LANES << WSE_CORE_LANES_SHIFT | WSE_SRAM_BYTES / 1024;
+	TWIN_REG(m, QUEUES) = __builtin_ctz(WSE_MAX_DEPTH) << WSE_QUEUES_DEPTH_LOG2_SHIFT | TWIN_NQ;
+	TWIN_REG(m, FEATURES) = m->cfg.group << WSE_FEATURES_GROUP_SHIFT |
+				WSE_FEATURES_BCAST_DIM_MASK | WSE_FEATURES_LINEAR_MASK;
 	memset(m->latch, 0, sizeof(m->latch));
-	m->ctrl_en = m->intr_mask = m->irq_pending = 0;
-	m->fault_tail = m->fault_head = m->fault_lost = 0;
+	m->irq_pending = 0;
 	m->halted = m->quiet = false;
 	m->now = m->uncounted_cycles = 0;
 	twin_bus_reset(m);
-	m->cnt_sel = 0;
 	memset(m->cnt, 0, sizeof(m->cnt));
 	memset(m->cmds, 0, sizeof(m->cmds));
 	for (i = 0; i < m->ncores; i++) {
@@ -37,19 +43,19 @@ void twin_reset(struct wse_machine *m)
 	twin_fabric_clear(m);
 }
 
-static uint64_t reg64(const struct wse_machine *m, uint32_t lo)
+uint64_t twin_reg64(const struct wse_machine *m, uint32_t lo)
 {
 	return (uint64_t)m->reg[lo / 4 + 1] << 32 | m->reg[lo / 4];
 }
 
 static void enable(struct wse_machine *m)
 {
-	uint32_t size = m->reg[WSE_REG_AQ_SIZE / 4];
+	uint32_t size = TWIN_REG(m, AQ_SIZE);
 	struct twin_queue *q = &m->q[0];
 
-	m->ctrl_en = 1;
-	q->sq = reg64(m, WSE_REG_ASQ_LO);
-	q->cq = reg64(m, WSE_REG_ACQ_LO);
+	TWIN_REG(m, CTRL) = WSE_CTRL_EN_MASK;
+	q->sq = twin_reg64(m, WSE_REG_ASQ_LO);
+	q->cq = twin_reg64(m, WSE_REG_ACQ_LO);
 	q->sq_max = size & 0xffff;
 	q->cq_max = size >> 16;
 	if (!twin_is_ring(q->sq_max) || !twin_is_ring(q->cq_max) || q->sq & 0xfff ||
@@ -64,7 +70,7 @@ static uint32_t status(const struct wse_machine *m)
 {
 	uint32_t v = 0, i;
 
-	if (m->ctrl_en && m->q[0].exists)
+	if (m->q[0].exists)
 		v |= WSE_STATUS_RDY_MASK;
 	if (m->halted)
 		v |= WSE_STATUS_HALTED_MASK;
@@ -128,67 +134,37 @@ static uint32_t counter(struct wse_machine *m, uint32_t offset)
 	return pair(m, 2 + i, offset & 4, offset & 4 ? 0 : total(m, i));
 }
 
-/* registers that only keep what is written */
-static bool kept(uint32_t offset)
-{
-	return offset == WSE_REG_AQ_SIZE || offset == WSE_REG_FAULT_SIZE ||
-	       offset == WSE_REG_ASQ_LO || offset == WSE_REG_ASQ_HI || offset == WSE_REG_ACQ_LO ||
-	       offset == WSE_REG_ACQ_HI || offset == WSE_REG_FAULT_LO || offset == WSE_REG_FAULT_HI;
-}
-
 uint32_t twin_mmio_read(struct wse_machine *m, uint32_t offset)
 {
 	switch (offset) {
-	case WSE_REG_MAGIC:
-		return WSE_MAGIC;
-	case WSE_REG_ABI:
-		return WSE_ABI_MAJOR << WSE_ABI_MAJOR_SHIFT | WSE_ABI_MINOR;
-	case WSE_REG_TILE:
-		return m->cols << WSE_TILE_COLS_SHIFT | m->rows;
-	case WSE_REG_CORE:
-		return WSE_NCOLORS << WSE_CORE_COLORS_SHIFT | WSE_LANES << WSE_CORE_LANES_SHIFT |
-		       WSE_SRAM_BYTES / 1024;
-	case WSE_REG_QUEUES:
-		return __builtin_ctz(WSE_MAX_DEPTH) << WSE_QUEUES_DEPTH_LOG2_SHIFT | TWIN_NQ;
-	case WSE_REG_FEATURES:
-		return m->cfg.group << WSE_FEATURES_GROUP_SHIFT | WSE_FEATURES_BCAST_DIM_MASK |
-		       WSE_FEATURES_LINEAR_MASK;
-	case WSE_REG_CTRL:
-		return m->ctrl_en;
 	case WSE_REG_STATUS:
 		return status(m);
 	case WSE_REG_CYCLES_LO:
 	case WSE_REG_CYCLES_HI:
 		return pair(m, 0, offset == WSE_REG_CYCLES_HI, m->now);
-	case WSE_REG_CNT_SEL:
-		return m->cnt_sel;
 	case WSE_REG_CNT_VAL_LO:
 	case WSE_REG_CNT_VAL_HI:
 		settle(m);
 		return pair(m, 1, offset == WSE_REG_CNT_VAL_HI,
-			    count_of(m, m->cnt_sel >> WSE_CNT_SEL_ID_SHIFT,
-				     m->cnt_sel & WSE_CNT_SEL_OBJECT_MASK));
-	case WSE_REG_INTR_MASK:
-		return m->intr_mask;
-	case WSE_REG_FAULT_TAIL:
-		return m->fault_tail;
-	case WSE_REG_FAULT_HEAD:
-		return m->fault_head;
-	case WSE_REG_FAULT_LOST:
-		return m->fault_lost;
+			    count_of(m, TWIN_REG(m, CNT_SEL) >> WSE_CNT_SEL_ID_SHIFT,
+				     TWIN_REG(m, CNT_SEL) & WSE_CNT_SEL_OBJECT_MASK));
 	}
-	if (kept(offset))
+	if (offset & 3)
+		return 0;
+	if (offset < sizeof(m->reg))
 		return m->reg[offset / 4];
-	if (offset >= WSE_CNT_BASE && offset < WSE_CNT_BASE + 8 * WSE_CNT_COUNT && !(offset & 3))
+	if (offset >= WSE_CNT_BASE && offset < WSE_CNT_BASE + 8 * WSE_CNT_COUNT)
 		return counter(m, offset);
 	return 0;
 }
 
 static void write_ctrl(struct wse_machine *m, uint32_t value)
 {
-	if (value & WSE_CTRL_RST_MASK || (m->ctrl_en && !(value & WSE_CTRL_EN_MASK)))
+	bool enabled = TWIN_REG(m, CTRL), en = value & WSE_CTRL_EN_MASK;
+
+	if (value & WSE_CTRL_RST_MASK || (enabled && !en))
 		twin_reset(m);
-	else if (!m->ctrl_en && value & WSE_CTRL_EN_MASK)
+	else if (!enabled && en)
 		enable(m);
 }
 
@@ -196,7 +172,7 @@ static void write_mask(struct wse_machine *m, uint32_t value)
 {
 	uint32_t due = m->irq_pending & ~value, v;
 
-	m->intr_mask = value;
+	TWIN_REG(m, INTR_MASK) = value;
 	m->irq_pending &= value;
 	for (; due; due &= due - 1) {
 		v = __builtin_ctz(due);
@@ -217,14 +193,16 @@ void twin_mmio_write(struct wse_machine *m, uint32_t offset, uint32_t value)
 	case WSE_REG_INTR_MASK:
 		write_mask(m, value);
 		break;
+	case WSE_REG_AQ_SIZE:
+	case WSE_REG_ASQ_LO:
+	case WSE_REG_ASQ_HI:
+	case WSE_REG_ACQ_LO:
+	case WSE_REG_ACQ_HI:
+	case WSE_REG_FAULT_LO:
+	case WSE_REG_FAULT_HI:
+	case WSE_REG_FAULT_SIZE:
 	case WSE_REG_FAULT_HEAD:
-		m->fault_head = value;
-		break;
 	case WSE_REG_CNT_SEL:
-		m->cnt_sel = value;
-		break;
-	default:
-		if (kept(offset))
-			m->reg[offset / 4] = value;
+		m->reg[offset / 4] = value;
 	}
 }

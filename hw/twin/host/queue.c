@@ -6,15 +6,19 @@
 
 static void raise_vector(struct wse_machine *m, unsigned int vector)
 {
-	if (m->intr_mask >> vector & 1)
+	if (TWIN_REG(m, INTR_MASK) >> vector & 1)
 		m->irq_pending |= 1u << vector;
 	else
 		m->ops.irq(m->host, vector);
 }
 
-static void halt(struct wse_machine *m)
+/* an access to a ring or its entries; false: the device halts */
+static bool ring_io(struct wse_machine *m, bool write, uint64_t iova, void *entry, size_t len)
 {
-	m->halted = true;
+	bool ok = !twin_dma(m, write, iova, entry, len);
+
+	m->halted |= !ok;
+	return ok;
 }
 
 /* ---- fault records ---- */
@@ -22,36 +26,35 @@ static void halt(struct wse_machine *m)
 /* writes a record; its index in the ring, or 0xffff when there is none */
 static uint16_t put_fault(struct wse_machine *m, struct wse_fault *f)
 {
-	uint64_t base = (uint64_t)m->reg[WSE_REG_FAULT_HI / 4] << 32 | m->reg[WSE_REG_FAULT_LO / 4];
-	uint32_t size = m->reg[WSE_REG_FAULT_SIZE / 4], i;
+	uint64_t base = twin_reg64(m, WSE_REG_FAULT_LO);
+	uint32_t size = TWIN_REG(m, FAULT_SIZE), i;
 
 	if (!base || !size || size > WSE_MAX_DEPTH || size & (size - 1) ||
-	    m->fault_tail - m->fault_head >= size) {
-		m->fault_lost++;
+	    TWIN_REG(m, FAULT_TAIL) - TWIN_REG(m, FAULT_HEAD) >= size) {
+		TWIN_REG(m, FAULT_LOST)++;
 		return 0xffff;
 	}
-	i = m->fault_tail & (size - 1);
+	i = TWIN_REG(m, FAULT_TAIL) & (size - 1);
 	f->cycle = m->now;
-	f->seq = m->fault_tail;
-	if (twin_dma_write(m, (base & ~63ull) + i * sizeof(*f), f, sizeof(*f))) {
-		halt(m);
+	f->seq = TWIN_REG(m, FAULT_TAIL);
+	if (!ring_io(m, true, (base & ~63ull) + i * sizeof(*f), f, sizeof(*f)))
 		return 0xffff;
-	}
-	m->fault_tail++;
+	TWIN_REG(m, FAULT_TAIL)++;
 	return i;
 }
 
 static void bad_bells(struct wse_machine *m)
 {
-	struct wse_fault f;
 	unsigned int i;
 
 	for (i = 0; i < m->ndoorbells && !m->halted; i++) {
-		memset(&f, 0, sizeof(f));
-		f.status = WSE_ST_BAD_DOORBELL;
-		f.queue = m->doorbell[i].queue;
-		f.color = ~0u;
-		f.value = m->doorbell[i].value;
+		struct wse_fault f = {
+			.status = WSE_ST_BAD_DOORBELL,
+			.queue = m->doorbell[i].queue,
+			.color = ~0u,
+			.value = m->doorbell[i].value,
+		};
+
 		put_fault(m, &f);
 		if (!m->halted)
 			raise_vector(m, 0);
@@ -84,7 +87,7 @@ void twin_doorbell(struct wse_machine *m, unsigned int index, uint32_t value)
 			m->doorbell[m->ndoorbells].queue = index / 2;
 			m->doorbell[m->ndoorbells++].value = value;
 		} else {
-			m->fault_lost++;
+			TWIN_REG(m, FAULT_LOST)++;
 		}
 	} else if (head) {
 		q->cq_head = at;
@@ -145,10 +148,8 @@ static bool complete(struct wse_machine *m, struct twin_queue *q)
 
 	if (next == q->cq_head)
 		return false;
-	if (twin_dma_write(m, q->cq + q->cq_tail * sizeof(e), &e, sizeof(e))) {
-		halt(m);
+	if (!ring_io(m, true, q->cq + q->cq_tail * sizeof(e), &e, sizeof(e)))
 		return false;
-	}
 	q->completed++;
 	m->cmds[q - m->q]++;
 	q->cq_tail = next;
@@ -159,10 +160,25 @@ static bool complete(struct wse_machine *m, struct twin_queue *q)
 	return true;
 }
 
+/*
+ * What works on a command: it begins, and may end at once (true); a look at it in each round; what
+ * it waits for when its budget is used up.
+ */
+static const struct {
+	bool (*begin)(struct wse_machine *m, struct twin_job *j, struct twin_result *r);
+	enum twin_progress (*run)(struct wse_machine *m, struct twin_job *j, struct twin_result *r);
+	void (*find_waiter)(struct wse_machine *m, struct twin_job *j, struct twin_result *r);
+} executor[X_COUNT] = {
+	[X_COPY] = {twin_copy_begin, twin_copy_run, twin_copy_find_waiter},
+	[X_IN] = {twin_in_begin, twin_in_run, twin_stream_find_waiter},
+	[X_OUT] = {twin_out_begin, twin_out_run, twin_stream_find_waiter},
+	[X_START] = {twin_start_begin, twin_start_run, twin_start_find_waiter},
+};
+
 static void job_abort(struct wse_machine *m, unsigned int x)
 {
 	m->job[x].active = false;
-	if (x == X_COPY)
+	if (x != X_START)
 		twin_silent_end(m, x);
 	if (x == X_IN || x == X_OUT)
 		twin_ports_reset(m, x);
@@ -266,15 +282,22 @@ static void judge_fence(struct wse_machine *m, struct twin_queue *q)
 		q->state = Q_FENCE;
 }
 
+static enum twin_exec executor_of(uint8_t opcode)
+{
+	if (opcode == WSE_OP_COPY_IN || opcode == WSE_OP_COPY_OUT)
+		return X_COPY;
+	if (opcode == WSE_OP_STREAM_IN || opcode == WSE_OP_STREAM_OUT)
+		return opcode == WSE_OP_STREAM_IN ? X_IN : X_OUT;
+	return X_START; /* SCRUB, too */
+}
+
 static void fetch(struct wse_machine *m, struct twin_queue *q)
 {
 	uint16_t status;
 	uint32_t off;
 
-	if (twin_dma_read(m, q->sq + q->sq_head * sizeof(q->sqe), &q->sqe, sizeof(q->sqe))) {
-		halt(m);
+	if (!ring_io(m, false, q->sq + q->sq_head * sizeof(q->sqe), &q->sqe, sizeof(q->sqe)))
 		return;
-	}
 	q->sq_head = (q->sq_head + 1) & q->sq_max;
 	q->t_start = (uint32_t)m->now;
 	if (unlikely(m->events != NULL))
@@ -286,24 +309,8 @@ static void fetch(struct wse_machine *m, struct twin_queue *q)
 	}
 	off = offsetof(struct wse_sqe, queue);
 	switch (q->sqe.opcode) {
-	case WSE_OP_COPY_IN:
-	case WSE_OP_COPY_OUT:
-		q->exec = X_COPY;
-		q->state = Q_WAIT;
-		return;
-	case WSE_OP_STREAM_IN:
-		q->exec = X_IN;
-		q->state = Q_WAIT;
-		return;
-	case WSE_OP_STREAM_OUT:
-		q->exec = X_OUT;
-		q->state = Q_WAIT;
-		return;
-	case WSE_OP_START:
-	case WSE_OP_SCRUB:
-		q->exec = X_START;
-		q->state = Q_WAIT;
-		return;
+	case WSE_OP_NOP:
+		break;
 	case WSE_OP_FENCE:
 		judge_fence(m, q);
 		return;
@@ -316,6 +323,10 @@ static void fetch(struct wse_machine *m, struct twin_queue *q)
 	case WSE_OP_CTX_RESET:
 		ctx_reset(m);
 		break;
+	default:
+		q->exec = executor_of(q->sqe.opcode);
+		q->state = Q_WAIT;
+		return;
 	}
 	if (status)
 		refuse(m, q, status, off);
@@ -338,27 +349,15 @@ static void dispatch(struct wse_machine *m, struct twin_queue *q)
 		end_command(m, q, WSE_ST_OK, NULL);
 		return;
 	}
-	memset(j, 0, sizeof(*j));
-	j->active = true;
-	j->queue = q - m->q;
-	j->sqe = q->sqe;
-	j->began = m->now;
-	j->deadline = end < m->now ? UINT64_MAX : end;
+	*j = (struct twin_job){
+		.active = true,
+		.queue = q - m->q,
+		.sqe = q->sqe,
+		.deadline = end < m->now ? UINT64_MAX : end,
+	};
 	q->state = Q_RUN;
-	switch (q->exec) {
-	case X_COPY:
-		twin_copy_begin(m, j);
-		break;
-	case X_IN:
-		twin_in_begin(m, j);
-		break;
-	case X_OUT:
-		twin_out_begin(m, j);
-		break;
-	default:
-		if (twin_start_begin(m, j, &r))
-			job_end(m, X_START, &r);
-	}
+	if (executor[q->exec].begin(m, j, &r))
+		job_end(m, q->exec, &r);
 }
 
 static bool fence_step(struct wse_machine *m, struct twin_queue *q)
@@ -419,12 +418,7 @@ static void expire(struct wse_machine *m, unsigned int x, bool moving)
 	struct twin_result r = {.status = moving ? WSE_ST_TIMEOUT : WSE_ST_DEADLOCK,
 				.f.color = ~0u};
 
-	if (x == X_START)
-		twin_start_find_waiter(m, &m->job[x], &r);
-	else if (x == X_COPY)
-		twin_copy_find_waiter(m, &r);
-	else
-		twin_stream_find_waiter(m, x, &r);
+	executor[x].find_waiter(m, &m->job[x], &r);
 	job_end(m, x, &r);
 }
 
@@ -460,30 +454,21 @@ static bool budgets(struct wse_machine *m)
 /* one look at everything; true: something happened */
 bool twin_queues_run(struct wse_machine *m)
 {
-	bool any = m->ndoorbells, done;
+	enum twin_progress how;
+	bool any = m->ndoorbells;
 	unsigned int i, x;
 
 	if (m->ndoorbells)
 		bad_bells(m);
 	for (x = 0; x < X_COUNT && !m->halted; x++) {
 		struct twin_result r = {.f.color = ~0u};
-		struct twin_job *j = &m->job[x];
 
-		if (!j->active)
+		if (!m->job[x].active)
 			continue;
-		done = false;
-		if (x == X_COPY)
-			any |= twin_copy_run(m, j, &r, &done);
-		else if (x == X_IN)
-			any |= twin_in_run(m, j, &r, &done);
-		else if (x == X_OUT)
-			any |= twin_out_run(m, j, &r, &done);
-		else
-			done = twin_start_poll(m, j, &r);
-		if (done) {
+		how = executor[x].run(m, &m->job[x], &r);
+		any |= how != RUN_IDLE;
+		if (how == RUN_ENDED)
 			job_end(m, x, &r);
-			any = true;
-		}
 	}
 	if (!m->halted)
 		any |= budgets(m);

@@ -13,7 +13,6 @@ static void name_core(struct twin_result *r, const struct twin_core *c)
 {
 	r->f.row = c->row;
 	r->f.col = c->col;
-	r->f.color = ~0u;
 }
 
 /* as many as a record can say */
@@ -22,7 +21,6 @@ static uint16_t ncores(uint32_t n)
 	return n < UINT16_MAX ? n : UINT16_MAX;
 }
 
-/* true: it ended at once (NOT_BOOTED) */
 bool twin_start_begin(struct wse_machine *m, struct twin_job *j, struct twin_result *r)
 {
 	const struct wse_sqe *s = &j->sqe;
@@ -70,16 +68,15 @@ static bool any_ended(struct wse_machine *m)
 	return any;
 }
 
-/* a fault outweighs a bad value, which outweighs a core that is not done; true: the start has ended
- */
-bool twin_start_poll(struct wse_machine *m, struct twin_job *j, struct twin_result *r)
+/* a fault outweighs a bad value, which outweighs a core that is not done */
+enum twin_progress twin_start_run(struct wse_machine *m, struct twin_job *j, struct twin_result *r)
 {
 	const struct wse_sqe *s = &j->sqe;
 	uint32_t n = (uint32_t)s->rows * s->cols, i, nfault = 0, nbad = 0, nopen = 0;
 	struct twin_core *fault = NULL, *bad = NULL;
 
 	if (!any_ended(m))
-		return false;
+		return RUN_IDLE;
 	for (i = 0; i < n; i++) {
 		struct twin_core *c = core_at(m, s, i);
 
@@ -102,16 +99,15 @@ bool twin_start_poll(struct wse_machine *m, struct twin_job *j, struct twin_resu
 		r->f.addr = fault->fault_addr;
 		r->f.color = fault->fault_color;
 		r->f.value = fault->fault_value;
-		return true;
-	}
-	if (bad) {
+	} else if (bad) {
 		r->status = WSE_ST_KERNEL_ERROR;
 		name_core(r, bad);
 		r->f.ncores = ncores(nbad);
 		r->f.value = bad->done_value;
-		return true;
+	} else if (nopen) {
+		return RUN_IDLE;
 	}
-	return !nopen;
+	return RUN_ENDED;
 }
 
 /* TIMEOUT or DEADLOCK: the lowest core that has not executed DONE */

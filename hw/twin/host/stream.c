@@ -11,13 +11,10 @@
 #include "twin/exact/fp.h"
 #include "twin/twin.h"
 
-struct shape {
-	uint32_t k, b, size; /* elements of a column, features, bytes of an element */
-};
-
-static struct shape shape_of(const struct wse_sqe *s)
+/* bytes of a feature's row of masks in a block */
+static uint32_t mask_bytes(const struct wse_sqe *s)
 {
-	return (struct shape){s->kcol, s->nfeat, s->etype == WSE_ETYPE_BF16 ? 2 : 4};
+	return (s->kcol + 7u) / 8;
 }
 
 static bool selected(const uint8_t *mask, uint32_t k)
@@ -30,22 +27,20 @@ static int load_masks(struct wse_machine *m, struct twin_job *j, uint32_t col, u
 		      uint8_t *mask)
 {
 	const struct wse_sqe *s = &j->sqe;
-	uint32_t bytes = (s->kcol + 7) / 8, f;
+	uint32_t bytes = mask_bytes(s), f;
 	uint64_t off;
-	int err;
+	int err = 0;
 
 	if (!(s->flags & WSE_SQF_MASKED)) {
 		memset(mask, 0xff, (size_t)bytes * s->nfeat);
 		return 0;
 	}
-	for (f = 0; f < s->nfeat; f++) {
+	for (f = 0; f < s->nfeat && !err; f++) {
 		off = s->moff + ((uint64_t)block * s->nfeat + f) * s->rstride +
 		      (uint64_t)col * s->mcstride;
-		err = twin_buf_read(m, &j->mask, off, mask + f * bytes, bytes, &j->bad);
-		if (err)
-			return err;
+		err = twin_buf_io(m, j, &j->mask, false, off, mask + f * bytes, bytes);
 	}
-	return 0;
+	return err;
 }
 
 static uint64_t row_off(const struct wse_sqe *s, uint32_t col, uint32_t block, uint32_t f)
@@ -95,64 +90,46 @@ static int load_rows(struct wse_machine *m, struct twin_job *j, uint32_t col, ui
 		row[f] = h;
 		if (indices)
 			continue;
-		err = twin_buf_read(m, &j->buf, off, bf16 ? (void *)h : scratch,
-				    s->kcol * (bf16 ? 2u : 4u), &j->bad);
+		err = twin_buf_io(m, j, &j->buf, false, off, bf16 ? (void *)h : scratch,
+				  s->kcol * twin_element_bytes(s));
 		for (k = 0; !bf16 && k < s->kcol && !err; k++)
 			h[k] = twin_bf16_round(scratch[k]);
 	}
 	return err;
 }
 
-/*
- * the words that are not zero, most often all or none of four neighbours; w: room for all of them
- */
-static uint32_t nonzero(uint32_t *w, const uint32_t *v, uint32_t words)
+/* leaves the words that are not zero; how many these are */
+static uint32_t nonzero(uint32_t *w, uint32_t words)
 {
-	const uint64_t size = 0x7fffffff7fffffffull;
-	uint32_t n = 0, k, i;
-	uint64_t a, b;
+	uint32_t n = 0, k, v;
 
-	for (k = 0; k < words; k += 4) {
-		uint32_t left = words - k < 4 ? words - k : 4;
-
-		if (left == 4) {
-			memcpy(&a, v + k, 8);
-			memcpy(&b, v + k + 2, 8);
-			a &= size;
-			b &= size;
-			if (!(a | b))
-				continue;
-			if ((uint32_t)a && a >> 32 && (uint32_t)b && b >> 32) {
-				memcpy(w + n, v + k, 16);
-				n += 4;
-				continue;
-			}
-		}
-		/* each word is written; one that is not sent is overwritten by the next */
-		for (i = 0; i < left; i++) {
-			w[n] = v[k + i];
-			n += (v[k + i] & 0x7fffffffu) != 0;
-		}
+	/* no branches on values: what is not sent is written, and written over */
+	for (k = 0; k < words; k++) {
+		v = w[k];
+		w[n] = v;
+		n += (v & 0x7fffffffu) != 0;
 	}
 	return n;
 }
 
-#define PIECE 1024u /* words: what stays in the caches between a read and a look */
-
-/* RAW32 without a mask: the words at off that are not zero */
-static int load_nonzero(struct wse_machine *m, struct twin_job *j, uint64_t off,
-			struct twin_port_in *p, uint32_t *v)
+/*
+ * The selected elements of a block, k by k, feature by feature: words of RAW32, or bf16 with their
+ * places.
+ */
+static void pack_selected(const struct wse_sqe *s, struct twin_port_in *p, const uint32_t *raw,
+			  const uint16_t *const *row, const uint8_t *mask)
 {
-	uint32_t left = j->sqe.kcol, n;
-	int err = 0;
+	uint32_t bytes = mask_bytes(s), n = 0, k, f, x;
+	bool drop = s->flags & WSE_SQF_DROP_ZERO;
 
-	for (p->n = 0; left && !err; left -= n, off += n * 4u) {
-		n = left < PIECE ? left : PIECE;
-		err = twin_buf_read(m, &j->buf, off, v, n * 4u, &j->bad);
-		if (!err)
-			p->n += nonzero(p->w + p->n, v, n);
+	for (k = 0; k < s->kcol; k++) {
+		for (f = 0; f < s->nfeat; f++) {
+			x = raw ? raw[k] : (uint32_t)row[f][k] << 16;
+			p->w[n] = raw ? x : x | f << 14 | k;
+			n += selected(mask + f * bytes, k) & !(drop && !(x & 0x7fffffffu));
+		}
 	}
-	return err;
+	p->n = n;
 }
 
 /* RAW32: words of one feature */
@@ -160,53 +137,33 @@ static int load_raw(struct wse_machine *m, struct twin_job *j, uint32_t col, str
 		    uint32_t *v, uint8_t *mask)
 {
 	const struct wse_sqe *s = &j->sqe;
-	bool drop = s->flags & WSE_SQF_DROP_ZERO, masked = s->flags & WSE_SQF_MASKED;
-	bool indices = s->flags & WSE_SQF_INDEX_ONLY;
-	uint64_t off = row_off(s, col, p->block, 0);
-	uint32_t *to = masked ? v : p->w, n = 0, k;
+	bool masked = s->flags & WSE_SQF_MASKED;
+	uint32_t *to = masked ? v : p->w;
 	int err = 0;
 
-	if (drop && !masked && !indices)
-		return load_nonzero(m, j, off, p, v);
-	if (indices)
+	if (s->flags & WSE_SQF_INDEX_ONLY)
 		memset(to, 0, s->kcol * 4u);
 	else
-		err = twin_buf_read(m, &j->buf, off, to, s->kcol * 4u, &j->bad);
-	p->n = drop ? 0 : s->kcol;
-	if (err || !masked)
+		err = twin_buf_io(m, j, &j->buf, false, row_off(s, col, p->block, 0), to,
+				  s->kcol * 4u);
+	p->n = s->kcol;
+	if (err)
 		return err;
-	err = load_masks(m, j, col, p->block, mask);
-	/* no branches on values: what is not sent is written, and written over */
-	for (k = 0; k < s->kcol && !err; k++) {
-		p->w[n] = v[k];
-		n += selected(mask, k) & !(drop && !(v[k] & 0x7fffffffu));
+	if (masked) {
+		err = load_masks(m, j, col, p->block, mask);
+		if (!err)
+			pack_selected(s, p, v, NULL, mask);
+	} else if (s->flags & WSE_SQF_DROP_ZERO) {
+		p->n = nonzero(p->w, p->n);
 	}
-	p->n = n;
 	return err;
 }
 
-/* the selected elements of a block, k by k, feature by feature */
-static void pack_selected(const struct wse_sqe *s, struct twin_port_in *p,
-			  const uint16_t *const *row, const uint8_t *mask)
-{
-	uint32_t bytes = (s->kcol + 7u) / 8, n = 0, k, f, x;
-	bool drop = s->flags & WSE_SQF_DROP_ZERO;
-
-	for (k = 0; k < s->kcol; k++) {
-		for (f = 0; f < s->nfeat; f++) {
-			x = row[f][k];
-			p->w[n] = x << 16 | f << 14 | k;
-			n += selected(mask + f * bytes, k) & !(drop && !(x & 0x7fff));
-		}
-	}
-	p->n = n;
-}
-
-static void open_run(struct twin_run *run, const struct wse_sqe *s, uint32_t col)
+static struct twin_run open_run(const struct wse_sqe *s, uint32_t col)
 {
 	uint64_t at = s->off + (uint64_t)col * s->cstride;
 
-	*run = (struct twin_run){.at = at, .end = at + s->len};
+	return (struct twin_run){.at = at, .end = at + s->len};
 }
 
 /* of n elements of the next block those that the run still has */
@@ -223,29 +180,28 @@ static int load_linear(struct wse_machine *m, struct twin_job *j, uint32_t col,
 		       struct twin_port_in *p, uint32_t *v, uint8_t *mask)
 {
 	const struct wse_sqe *s = &j->sqe;
-	struct shape sh = shape_of(s);
 	const uint16_t *h = (const uint16_t *)(const void *)v;
-	uint32_t bytes = (sh.k + 7) / 8, n = 0, x;
+	uint32_t bytes = mask_bytes(s), size = twin_element_bytes(s), n = 0, k, f, x;
 	bool drop = s->flags & WSE_SQF_DROP_ZERO, raw = s->etype == WSE_ETYPE_RAW32;
 	int err = load_masks(m, j, col, p->block, mask);
 
-	for (uint32_t k = 0; k < sh.k && !err; k++)
-		for (uint32_t f = 0; f < sh.b; f++) {
+	for (k = 0; k < s->kcol && !err; k++)
+		for (f = 0; f < s->nfeat; f++) {
 			p->w[n] = f << 14 | k;
 			n += selected(mask + f * bytes, k);
 		}
-	n = rest_of_run(&p->run, n, sh.size);
+	n = rest_of_run(&p->run, n, size);
 	p->end_due = !raw && !p->run.over;
 	p->n = 0;
-	if (!err && n)
-		err = twin_buf_read(m, &j->buf, p->run.at, v, n * sh.size, &j->bad);
-	p->run.at += n * sh.size;
-	p->bus->in += twin_bus_run_cost(n * sh.size);
-	for (uint32_t i = 0; i < n && !err; i++) {
-		x = sh.size == 2 ? (uint32_t)h[i] << 16
-		    : raw	 ? v[i]
-				 : (uint32_t)twin_bf16_round(v[i]) << 16;
-		p->w[p->n] = raw ? x : x | p->w[i];
+	if (!err)
+		err = twin_buf_io(m, j, &j->buf, false, p->run.at, v, n * size);
+	p->run.at += n * size;
+	p->bus->in += twin_bus_run_cost(n * size);
+	for (k = 0; k < n && !err; k++) {
+		x = size == 2 ? (uint32_t)h[k] << 16
+		    : raw     ? v[k]
+			      : (uint32_t)twin_bf16_round(v[k]) << 16;
+		p->w[p->n] = raw ? x : x | p->w[k];
 		p->n += !(drop && !(x & 0x7fffffffu));
 	}
 	return err;
@@ -281,7 +237,7 @@ static int load_block(struct wse_machine *m, struct twin_job *j, uint32_t col,
 	if (!m->fast || s->flags & (WSE_SQF_MASKED | WSE_SQF_DROP_ZERO)) {
 		err = load_masks(m, j, col, p->block, mask);
 		if (!err)
-			pack_selected(s, p, row, mask);
+			pack_selected(s, p, NULL, row, mask);
 		return err;
 	}
 	p->v = (float *)(void *)v;
@@ -296,14 +252,13 @@ static size_t block_bytes(const struct wse_sqe *s)
 {
 	size_t n = (size_t)s->kcol * s->nfeat;
 
-	return (2 * n + 1) * 4 + n * 2 + (s->kcol + 7u) / 8 * s->nfeat;
+	return (2 * n + 1) * 4 + n * 2 + mask_bytes(s) * s->nfeat;
 }
 
 void twin_ports_reset(struct wse_machine *m, unsigned int exec)
 {
 	uint32_t c;
 
-	twin_silent_end(m, exec);
 	for (c = 0; c < m->cols; c++) {
 		if (exec == X_IN) {
 			m->in[c] = (struct twin_port_in){.w = m->in[c].w, .room = m->in[c].room};
@@ -320,22 +275,22 @@ void twin_ports_reset(struct wse_machine *m, unsigned int exec)
 	}
 }
 
-static void open_bufs(struct twin_job *j)
+/* what streams of both directions begin with */
+static void begin(struct twin_job *j)
 {
 	const struct wse_sqe *s = &j->sqe;
 
 	twin_buf_open(&j->buf, s->buf, s->flags & WSE_SQF_BUF_DIRECT, s->pshift);
 	twin_buf_open(&j->mask, s->mask, s->flags & WSE_SQF_MASK_DIRECT, s->mshift);
-	j->failed = false;
 }
 
-void twin_in_begin(struct wse_machine *m, struct twin_job *j)
+bool twin_in_begin(struct wse_machine *m, struct twin_job *j, struct twin_result *r)
 {
 	const struct wse_sqe *s = &j->sqe;
 	size_t bytes = block_bytes(s);
 	uint32_t c;
 
-	open_bufs(j);
+	begin(j);
 	for (c = 0; c < s->cols; c++) {
 		struct twin_port_in *p = &m->in[s->col0 + c];
 
@@ -344,15 +299,25 @@ void twin_in_begin(struct wse_machine *m, struct twin_job *j)
 			p->w = malloc(bytes);
 			p->room = p->w ? bytes : 0;
 		}
-		*p = (struct twin_port_in){.w = p->w, .room = p->room};
-		p->bus = twin_bus_of(m, s->col0 + c);
-		p->cost = twin_bus_in_cost(s);
-		open_run(&p->run, s, c);
-		p->color = s->color;
-		p->busy = true;
-		p->fresh = true;
+		*p = (struct twin_port_in){
+			.bus = twin_bus_of(m, s->col0 + c),
+			.run = open_run(s, c),
+			.cost = twin_bus_in_cost(s),
+			.color = s->color,
+			.busy = true,
+			.fresh = true,
+			.w = p->w,
+			.room = p->room,
+		};
 		j->failed |= !p->w;
 	}
+	(void)r;
+	return false;
+}
+
+static bool block_through(const struct twin_port_in *p)
+{
+	return p->busy && p->pos == p->n && !p->end_due && !p->run.over;
 }
 
 /* the port's block is through: the next one, or the end */
@@ -361,7 +326,7 @@ static void next_block(struct wse_machine *m, struct twin_job *j, uint32_t c)
 	struct twin_port_in *p = &m->in[j->sqe.col0 + c];
 	int err = 0;
 
-	while (p->busy && !j->failed && p->pos == p->n && !p->end_due && !p->run.over) {
+	while (block_through(p) && !j->failed) {
 		struct twin_run run = p->run;
 
 		if (!p->fresh)
@@ -415,16 +380,7 @@ bool twin_in_inject(struct wse_machine *m, unsigned int col)
 	return n;
 }
 
-static bool failed(struct twin_job *j, struct twin_result *r, bool *done)
-{
-	if (!j->failed)
-		return false;
-	twin_dma_result(r, j->bad);
-	*done = true;
-	return true;
-}
-
-bool twin_in_run(struct wse_machine *m, struct twin_job *j, struct twin_result *r, bool *done)
+enum twin_progress twin_in_run(struct wse_machine *m, struct twin_job *j, struct twin_result *r)
 {
 	bool busy = false, any = false;
 	uint32_t c;
@@ -432,16 +388,15 @@ bool twin_in_run(struct wse_machine *m, struct twin_job *j, struct twin_result *
 	for (c = 0; c < j->sqe.cols; c++) {
 		struct twin_port_in *p = &m->in[j->sqe.col0 + c];
 
-		if (p->busy && p->pos == p->n && !p->end_due && !p->run.over) {
+		if (block_through(p)) {
 			next_block(m, j, c);
 			any = true;
 		}
 		busy |= p->busy;
 	}
-	if (failed(j, r, done))
-		return true;
-	*done = !busy;
-	return any;
+	if (j->failed)
+		return twin_dma_error(j, r);
+	return !busy ? RUN_ENDED : any ? RUN_MOVED : RUN_IDLE;
 }
 
 /* ---- stream-out ---- */
@@ -450,38 +405,36 @@ bool twin_in_run(struct wse_machine *m, struct twin_job *j, struct twin_result *
 static int open_block(struct wse_machine *m, struct twin_job *j, uint32_t c,
 		      struct twin_port_out *p)
 {
-	bool linear = j->sqe.flags & WSE_SQF_LINEAR;
-	struct shape sh = shape_of(&j->sqe);
-	uint32_t bytes = (sh.k + 7) / 8, k, f;
-	uint8_t *mask = p->sel;
+	const struct wse_sqe *s = &j->sqe;
+	bool linear = s->flags & WSE_SQF_LINEAR;
+	uint32_t bytes = mask_bytes(s), k, f;
 	int err;
 
 	p->pos = 0;
 	p->bus->in += p->mask_cost;
-	if (!(j->sqe.flags & WSE_SQF_MASKED) && p->n && !linear)
+	if (!(s->flags & WSE_SQF_MASKED) && p->n && !linear)
 		return 0; /* the same in every block */
-	err = load_masks(m, j, c, p->block, mask);
+	err = load_masks(m, j, c, p->block, p->sel);
 	if (err)
 		return err;
 	p->n = 0;
-	for (k = 0; k < sh.k; k++)
-		for (f = 0; f < sh.b; f++)
-			if (selected(mask + f * bytes, k)) {
-				p->order[p->n] = linear ? p->n : f * sh.k + k;
+	for (k = 0; k < s->kcol; k++)
+		for (f = 0; f < s->nfeat; f++)
+			if (selected(p->sel + f * bytes, k)) {
+				p->order[p->n] = linear ? p->n : f * s->kcol + k;
 				p->n++;
 			}
 	if (linear)
-		p->n = rest_of_run(&p->run, p->n, sh.size);
+		p->n = rest_of_run(&p->run, p->n, twin_element_bytes(s));
 	return 0;
 }
 
-/* the first element from k on that is (sel) or is not selected; n: there is none */
-static uint32_t next_of(const struct twin_port_out *p, const uint8_t *mask, uint32_t k, uint32_t n,
-			bool sel)
+/* the first element from k on that is (sel) or is not selected; kcol: there is none */
+static uint32_t next_of(const struct wse_sqe *s, const uint8_t *mask, uint32_t k, bool sel)
 {
-	if (p->dense)
-		return sel ? k : n;
-	while (k < n && selected(mask, k) != sel)
+	if (!(s->flags & WSE_SQF_MASKED))
+		return sel ? k : s->kcol;
+	while (k < s->kcol && selected(mask, k) != sel)
 		k++;
 	return k;
 }
@@ -490,33 +443,30 @@ static uint32_t next_of(const struct twin_port_out *p, const uint8_t *mask, uint
 static int close_block(struct wse_machine *m, struct twin_job *j, uint32_t c,
 		       struct twin_port_out *p)
 {
-	struct shape sh = shape_of(&j->sqe);
-	uint32_t bytes = (sh.k + 7) / 8, k, f, from;
-	int err;
+	const struct wse_sqe *s = &j->sqe;
+	uint32_t bytes = mask_bytes(s), size = twin_element_bytes(s), k, f, from;
+	int err = 0;
 
-	if (j->sqe.flags & WSE_SQF_LINEAR) {
+	if (s->flags & WSE_SQF_LINEAR) {
 		uint64_t at = p->run.at;
 
-		p->run.at += p->n * sh.size;
-		p->bus->out += twin_bus_run_cost(p->n * sh.size);
-		return p->n ? twin_buf_write(m, &j->buf, at, p->data, p->n * sh.size, &j->bad) : 0;
+		p->run.at += p->n * size;
+		p->bus->out += twin_bus_run_cost(p->n * size);
+		return twin_buf_io(m, j, &j->buf, true, at, p->data, p->n * size);
 	}
 	p->bus->out += p->cost;
-	for (f = 0; f < sh.b; f++) {
+	for (f = 0; f < s->nfeat; f++) {
 		const uint8_t *mask = p->sel + f * bytes;
 
-		for (k = 0; (from = next_of(p, mask, k, sh.k, true)) < sh.k;) {
-			k = next_of(p, mask, from, sh.k, false);
-			err = twin_buf_write(m, &j->buf,
-					     row_off(&j->sqe, c, p->block, f) +
-						     (uint64_t)from * sh.size,
-					     p->data + (size_t)(f * sh.k + from) * sh.size,
-					     (k - from) * sh.size, &j->bad);
-			if (err)
-				return err;
+		for (k = 0; (from = next_of(s, mask, k, true)) < s->kcol && !err;) {
+			k = next_of(s, mask, from, false);
+			err = twin_buf_io(m, j, &j->buf, true,
+					  row_off(s, c, p->block, f) + (uint64_t)from * size,
+					  p->data + (size_t)(f * s->kcol + from) * size,
+					  (k - from) * size);
 		}
 	}
-	return 0;
+	return err;
 }
 
 /* closes full blocks and opens the next until one wants wavelets */
@@ -550,26 +500,26 @@ static void turn_blocks(struct wse_machine *m, struct twin_job *j, uint32_t c)
 	}
 }
 
-void twin_out_begin(struct wse_machine *m, struct twin_job *j)
+bool twin_out_begin(struct wse_machine *m, struct twin_job *j, struct twin_result *r)
 {
 	const struct wse_sqe *s = &j->sqe;
-	struct shape sh = shape_of(s);
+	size_t n = (size_t)s->kcol * s->nfeat;
 	uint32_t c;
 
-	open_bufs(j);
+	begin(j);
 	for (c = 0; c < s->cols; c++) {
 		struct twin_port_out *p = &m->out[s->col0 + c];
 
-		p->data = calloc((size_t)sh.k * sh.b, sh.size);
-		p->order = calloc((size_t)sh.k * sh.b, sizeof(*p->order));
-		p->sel = calloc(sh.b, (sh.k + 7) / 8);
+		p->data = calloc(n, twin_element_bytes(s));
+		p->order = calloc(n, sizeof(*p->order));
+		p->sel = calloc(s->nfeat, mask_bytes(s));
 		p->bus = twin_bus_of(m, s->col0 + c);
 		p->cost = twin_bus_out_cost(m, s);
 		p->mask_cost = twin_bus_mask_cost(s);
 		p->color = s->color;
 		p->etype = s->etype;
 		p->dense = s->flags & (WSE_SQF_MASKED | WSE_SQF_LINEAR) ? 0 : s->nfeat;
-		open_run(&p->run, s, c);
+		p->run = open_run(s, c);
 		p->block = p->n = p->pos = 0;
 		p->silent = false;
 		p->busy = p->fresh = true;
@@ -577,34 +527,21 @@ void twin_out_begin(struct wse_machine *m, struct twin_job *j)
 	}
 	for (c = 0; c < s->cols; c++)
 		turn_blocks(m, j, c);
+	(void)r;
+	return false;
 }
 
-typedef uint32_t four __attribute__((vector_size(16), aligned(4), may_alias));
-
-static four load4(const uint32_t *w)
+/* four features, all selected, of 32 bits each: [k][f] to [f][k]; how many were taken */
+static uint32_t take4(struct twin_port_out *p, const uint32_t *restrict w, uint32_t n)
 {
-	return *(const four *)(const void *)w;
-}
+	uint32_t kcol = p->n / 4, i;
+	uint32_t *restrict to = (uint32_t *)(void *)p->data + p->pos / 4;
 
-/*
- * Four features, all selected, of 32 bits each: [k][f] to [f][k]. How many were taken: whole fours
- * of k.
- */
-static uint32_t take4(struct twin_port_out *p, const uint32_t *w, uint32_t n)
-{
-	uint32_t kcol = p->n / 4, k = p->pos / 4, *to = (uint32_t *)(void *)p->data + k, i;
-
-	for (i = 0; i + 16 <= n; i += 16, w += 16, to += 4) {
-		four a = load4(w), b = load4(w + 4), c = load4(w + 8), d = load4(w + 12);
-		four ab = __builtin_shuffle(a, b, (four){0, 4, 1, 5});
-		four cd = __builtin_shuffle(c, d, (four){0, 4, 1, 5});
-
-		*(four *)(void *)to = __builtin_shuffle(ab, cd, (four){0, 1, 4, 5});
-		*(four *)(void *)(to + kcol) = __builtin_shuffle(ab, cd, (four){2, 3, 6, 7});
-		ab = __builtin_shuffle(a, b, (four){2, 6, 3, 7});
-		cd = __builtin_shuffle(c, d, (four){2, 6, 3, 7});
-		*(four *)(void *)(to + 2 * kcol) = __builtin_shuffle(ab, cd, (four){0, 1, 4, 5});
-		*(four *)(void *)(to + 3 * kcol) = __builtin_shuffle(ab, cd, (four){2, 3, 6, 7});
+	for (i = 0; i + 4 <= n; i += 4, to++) {
+		to[0] = w[i];
+		to[kcol] = w[i + 1];
+		to[2 * kcol] = w[i + 2];
+		to[3 * kcol] = w[i + 3];
 	}
 	p->pos += i;
 	return i;
@@ -630,7 +567,7 @@ void twin_out_take(struct wse_machine *m, unsigned int col, const uint32_t *w, u
 	}
 }
 
-bool twin_out_run(struct wse_machine *m, struct twin_job *j, struct twin_result *r, bool *done)
+enum twin_progress twin_out_run(struct wse_machine *m, struct twin_job *j, struct twin_result *r)
 {
 	bool busy = false, any = false, ctrl;
 	uint32_t c, n, w;
@@ -662,30 +599,26 @@ bool twin_out_run(struct wse_machine *m, struct twin_job *j, struct twin_result 
 		any |= n != 0;
 		busy |= p->busy;
 	}
-	if (failed(j, r, done))
-		return true;
-	*done = !busy;
-	return any || !busy;
+	if (j->failed)
+		return twin_dma_error(j, r);
+	return !busy ? RUN_ENDED : any ? RUN_MOVED : RUN_IDLE;
 }
 
 /* TIMEOUT or DEADLOCK: the lowest column whose port waits */
-void twin_stream_find_waiter(struct wse_machine *m, unsigned int exec, struct twin_result *r)
+void twin_stream_find_waiter(struct wse_machine *m, struct twin_job *j, struct twin_result *r)
 {
-	const struct wse_sqe *s = &m->job[exec].sqe;
+	const struct wse_sqe *s = &j->sqe;
+	bool in = s->opcode == WSE_OP_STREAM_IN;
 	uint32_t c;
 
-	if (twin_silent_groups(m, exec, r)) {
-		r->f.row = exec == X_IN ? 0 : m->rows - 1;
-		r->f.cause = WSE_CAUSE_WAIT_PORT; /* for no color */
-		return;
-	}
-
+	r->f.row = in ? 0 : m->rows - 1;
+	r->f.cause = WSE_CAUSE_WAIT_PORT;
+	if (twin_silent_groups(m, in ? X_IN : X_OUT, r))
+		return; /* for no color */
 	for (c = s->col0; c < (uint32_t)s->col0 + s->cols; c++) {
-		if (!(exec == X_IN ? m->in[c].busy : m->out[c].busy) || r->f.ncores++)
+		if (!(in ? m->in[c].busy : m->out[c].busy) || r->f.ncores++)
 			continue;
-		r->f.row = exec == X_IN ? 0 : m->rows - 1;
 		r->f.col = c;
-		r->f.cause = WSE_CAUSE_WAIT_PORT;
 		r->f.color = s->color;
 	}
 }
