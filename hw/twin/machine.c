@@ -287,32 +287,43 @@ static uint32_t threads(struct wse_machine *m)
 	return n > 1 ? twin_team_size(m->team, n) : 1;
 }
 
-static enum wse_stop advance(struct wse_machine *m, uint64_t max_cycles, uint64_t *ran)
+/*
+ * Rounds of at most max_cycles in all. stepped: until that core, if any, has retired an
+ * instruction, one in a round.
+ */
+static enum wse_stop run(struct wse_machine *m, uint64_t max_cycles,
+			 const struct twin_core *stepped)
 {
-	uint64_t start = m->now, end = start + max_cycles;
+	uint64_t end = m->now + max_cycles, before = stepped ? stepped->retired : 0;
 	enum wse_stop why = WSE_STOP_CYCLES;
 	unsigned int csr = twin_fp_enter();
 
-	if (end < start)
+	if (end < max_cycles)
 		end = UINT64_MAX;
-	m->brk = false;
-	m->most = threads(m);
-	set_limit(m, TWIN_QUANTUM);
-	while (m->now < end) {
+	m->most = stepped ? 1 : threads(m);
+	set_limit(m, stepped ? 1 : TWIN_QUANTUM);
+	while (m->now < end && why == WSE_STOP_CYCLES) {
 		if (m->halted) {
 			why = WSE_STOP_HALTED;
 			break;
 		}
-		if (round_once(m, end)) {
+		m->brk = false; /* it would hold traced cores */
+		if (round_once(m, end))
 			why = WSE_STOP_IDLE;
-			break;
-		}
-		if (m->brk) {
+		else if (m->brk && !stepped)
 			why = WSE_STOP_BREAK;
-			break;
-		}
+		if (stepped && stepped->retired != before)
+			why = WSE_STOP_BREAK;
 	}
 	twin_fp_leave(csr);
+	return why;
+}
+
+static enum wse_stop advance(struct wse_machine *m, uint64_t max_cycles, uint64_t *ran)
+{
+	uint64_t start = m->now;
+	enum wse_stop why = run(m, max_cycles, NULL);
+
 	if (ran)
 		*ran = m->now - start;
 	return why;
@@ -333,37 +344,31 @@ static int boot(struct wse_machine *m, uint32_t core, uint32_t pc)
 
 static int step(struct wse_machine *m, uint32_t core, uint64_t max_cycles)
 {
-	uint64_t end = m->now + max_cycles, before;
-	unsigned int csr;
-	int ret = -ETIME;
-
 	if (core >= m->ncores)
 		return -EINVAL;
-	if (end < m->now)
-		end = UINT64_MAX;
-	before = m->core[core].retired;
-	csr = twin_fp_enter();
-	m->most = 1;
-	set_limit(m, 1);
-	while (m->now < end && !m->halted) {
-		bool idle;
-
-		m->brk = false; /* it would hold traced cores */
-		idle = round_once(m, end);
-		if (m->core[core].retired != before) {
-			ret = 0;
-			break;
-		}
-		if (idle)
-			break;
-	}
-	twin_fp_leave(csr);
-	return ret;
+	return run(m, max_cycles, &m->core[core]) == WSE_STOP_BREAK ? 0 : -ETIME;
 }
 
 static uint64_t cycles(struct wse_machine *m)
 {
 	return m->now;
+}
+
+/* each part counts by itself */
+void twin_ways(const struct wse_machine *m, struct twin_ways *w)
+{
+	uint32_t i;
+
+	memset(w, 0, sizeof(*w));
+	for (i = 0; i < m->nmesh; i++) {
+#define WAY_SUM(name, what) w->name += m->mesh[i].ways.name;
+		TWIN_WAYS(WAY_SUM)
+	}
+}
+
+bool twin_has_ways(void)
+{
+	return twin_fast_find() != NULL;
 }
 
 /* the twin has no signals */
