@@ -9,7 +9,7 @@
 
 #pragma GCC target("avx2,fma")
 
-/* eight rows of eight bf16 to eight columns of eight binary32 */
+/* eight rows of eight bf16 to eight columns */
 static void to_cols8(uint16_t *c, const uint8_t *x, int32_t stride)
 {
 	__m128i r[8], s[8];

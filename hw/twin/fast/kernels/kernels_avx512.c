@@ -17,38 +17,6 @@
 #define NAME(x) x##_16
 #include "twin/fast/kernels/kernels_impl.h"
 
-/* sixteen at a time, or eight where there is an odd number of them */
-#define EITHER(name, eight, parameters, ...)                   \
-	static void name parameters                            \
-	{                                                      \
-		((eight) ? name##_8 : name##_16)(__VA_ARGS__); \
-	}
-
-EITHER(add, n % 16, (uint32_t * v, const uint32_t *a, const uint32_t *b, uint32_t n), v, a, b, n)
-EITHER(axpy, tokens % 16,
-       (uint32_t * acc, const uint8_t *x, int32_t stride, uint32_t tokens, const uint32_t *w,
-	uint32_t n),
-       acc, x, stride, tokens, w, n)
-EITHER(axpy_dense, tokens % 16,
-       (uint32_t * acc, const uint8_t *x, int32_t stride, uint32_t tokens, unsigned int nb,
-	const float *v, uint32_t nk, bool fused),
-       acc, x, stride, tokens, nb, v, nk, fused)
-EITHER(axpy_rows, tokens % 16,
-       (uint32_t * acc, const float *r, uint32_t tokens, unsigned int nb, const float *v,
-	uint32_t nk, bool fused),
-       acc, r, tokens, nb, v, nk, fused)
-EITHER(axpy_two, tokens % 16,
-       (uint32_t *const acc[2], const float *const r[2], uint32_t tokens, unsigned int nb,
-	const float *v, uint32_t nk, bool fused),
-       acc, r, tokens, nb, v, nk, fused)
-EITHER(dot_cols, nk <= 8, /* what fits half a vector */
-       (const uint32_t *acc, const uint16_t *c, uint32_t k, uint32_t tokens, unsigned int nb,
-	uint32_t nk, uint32_t *out, bool fused),
-       acc, c, k, tokens, nb, nk, out, fused)
-EITHER(to_rows, tokens % 16,
-       (float *r, const uint8_t *x, int32_t stride, uint32_t tokens, uint32_t rows), r, x, stride,
-       tokens, rows)
-
 /* ---- values and ranges: 32 exponents at once, in halves of words ---- */
 
 struct ends32 {
@@ -123,13 +91,13 @@ static struct twin_range values(float *v, const uint16_t *const *row, uint32_t n
 }
 
 const struct twin_kernels twin_kernels_avx512 = {
-	.add = add,
-	.axpy = axpy,
-	.axpy_dense = axpy_dense,
-	.axpy_rows = axpy_rows,
-	.axpy_two = axpy_two,
-	.dot_cols = dot_cols,
+	.add = add_16,
+	.axpy = axpy_16,
+	.axpy_dense = axpy_dense_16,
+	.axpy_rows = axpy_rows_16,
+	.axpy_two = axpy_two_16,
+	.dot_cols = dot_cols_16,
 	.values = values,
 	.range_of_sums = range_of_sums_16,
-	.to_rows = to_rows,
+	.to_rows = to_rows_16,
 };

@@ -27,6 +27,19 @@ typedef uint32_t NAME(bits) __attribute__((vector_size(4 * W)));
 #endif
 #define INLINE static inline __attribute__((always_inline))
 
+/* sixteen at a time, or eight (included before) where they do not fill vectors of sixteen */
+#if W == 16
+#define HALVES(are, name, ...)                 \
+	do {                                   \
+		if (are) {                     \
+			name##_8(__VA_ARGS__); \
+			return;                \
+		}                              \
+	} while (0)
+#else
+#define HALVES(are, ...)
+#endif
+
 /* vectors of sums that AXPY holds in registers; those of a feature that AXPY of two cores has */
 #define CELLS 8
 #define TWO   (REGISTERS / 16)
@@ -141,12 +154,14 @@ INLINE void NAME(pieces)(uint32_t *acc, const uint8_t *x, int32_t stride, const 
 static void NAME(axpy_dense)(uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t tokens,
 			     unsigned int nb, const float *v, uint32_t nk, bool fused)
 {
+	HALVES(tokens % 16, axpy_dense, acc, x, stride, tokens, nb, v, nk, fused);
 	EACH(NAME(pieces), nb, fused, acc, x, stride, NULL, tokens, v, nk, false);
 }
 
 static void NAME(axpy_rows)(uint32_t *acc, const float *r, uint32_t tokens, unsigned int nb,
 			    const float *v, uint32_t nk, bool fused)
 {
+	HALVES(tokens % 16, axpy_rows, acc, r, tokens, nb, v, nk, fused);
 	EACH(NAME(pieces), nb, fused, acc, NULL, 0, r, tokens, v, nk, true);
 }
 
@@ -162,6 +177,7 @@ INLINE void NAME(two)(uint32_t *const *acc, const float *const *r, const float *
 static void NAME(axpy_two)(uint32_t *const acc[2], const float *const r[2], uint32_t tokens,
 			   unsigned int nb, const float *v, uint32_t nk, bool fused)
 {
+	HALVES(tokens % 16, axpy_two, acc, r, tokens, nb, v, nk, fused);
 	if (tokens == W) {
 		EACH(NAME(two), nb, fused, acc, r, v, nk, 1);
 	} else if (TWO == 2 && tokens == 2 * W && fused) {
@@ -178,6 +194,7 @@ static void NAME(axpy)(uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t
 {
 	uint32_t i, t;
 
+	HALVES(tokens % 16, axpy, acc, x, stride, tokens, w, n);
 	for (i = 0; i < n; i++) {
 		const uint8_t *xk = x + (int32_t)(w[i] & 0x3fff) * stride;
 		float *a = (float *)(void *)acc + (w[i] >> 14 & 3) * tokens;
@@ -196,6 +213,7 @@ static void NAME(add)(uint32_t *v, const uint32_t *a, const uint32_t *b, uint32_
 {
 	uint32_t i;
 
+	HALVES(n % 16, add, v, a, b, n);
 	for (i = 0; i + W <= n; i += W) {
 		V s = LOAD(a + i) + LOAD(b + i);
 
@@ -210,6 +228,7 @@ static void NAME(to_rows)(float *r, const uint8_t *x, int32_t stride, uint32_t t
 {
 	uint32_t k, t;
 
+	HALVES(tokens % 16, to_rows, r, x, stride, tokens, rows);
 	for (k = 0; k < rows; k++, x += stride, r += tokens)
 		for (t = 0; t < tokens; t += W)
 			STORE(r + t) = WIDEN(x + t * 2);
@@ -356,6 +375,7 @@ static void NAME(dot_cols)(const uint32_t *acc, const uint16_t *c, uint32_t k, u
 {
 	const float *a = (const float *)(const void *)acc;
 
+	HALVES(nk <= 8, dot_cols, acc, c, k, tokens, nb, nk, out, fused); /* half a vector */
 	EACH(NAME(dot_nb), nb, fused, a, c, k, tokens, nk, out);
 }
 
@@ -392,3 +412,4 @@ static inline struct twin_range NAME(range_of_sums)(const uint32_t *v, uint32_t 
 #undef MAC
 #undef TREE
 #undef STEP
+#undef HALVES
