@@ -32,11 +32,9 @@ void twin_events_tnext(struct twin_mesh *m, const struct twin_core *c, uint32_t 
 void twin_events_task(struct twin_mesh *m, const struct twin_core *c, uint8_t task, uint32_t entry);
 void twin_events_engine(struct twin_mesh *m, const struct twin_core *c, const struct twin_engine *e,
 			bool end);
-void twin_events_in(struct twin_mesh *m, const struct twin_core *c, unsigned int color);
-void twin_events_out(struct twin_mesh *m, const struct twin_core *c, unsigned int color,
-		     uint32_t data, bool ctrl);
-void twin_events_hop(struct twin_mesh *m, const struct twin_core *c, unsigned int color,
-		     uint32_t data, bool ctrl);
+/* IN, which asks the receive queue itself, OUT, HOP */
+void twin_events_wavelet(struct twin_mesh *m, const struct twin_core *c, enum wse_ev_kind kind,
+			 unsigned int color, uint32_t data, bool ctrl);
 void twin_events_fault(struct twin_mesh *m, const struct twin_core *c);
 void twin_events_hold(struct twin_mesh *m, const struct twin_core *c);
 void twin_events_turn(struct twin_mesh *m, const struct twin_core *c);

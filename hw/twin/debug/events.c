@@ -87,39 +87,22 @@ static uint8_t reader(const struct twin_core *c, int color)
 	return i;
 }
 
-void twin_events_in(struct twin_mesh *m, const struct twin_core *c, unsigned int color)
+void twin_events_wavelet(struct twin_mesh *m, const struct twin_core *c, enum wse_ev_kind kind,
+			 unsigned int color, uint32_t data, bool ctrl)
 {
-	struct wse_ev e = event(m->dev, c->idx, WSE_EV_IN);
-	bool ctrl;
+	struct wse_ev e = event(m->dev, c->idx, kind);
 
-	e.unit = reader(c, (int)color);
-	e.color = color;
-	e.data = chan_head(&c->recv[color], &ctrl);
-	e.ctrl = ctrl;
-	tell(m->events, &e);
-}
-
-void twin_events_out(struct twin_mesh *m, const struct twin_core *c, unsigned int color,
-		     uint32_t data, bool ctrl)
-{
-	struct wse_ev e = event(m->dev, c->idx, WSE_EV_OUT);
-
+	if (kind == WSE_EV_IN) {
+		e.unit = reader(c, (int)color);
+		data = chan_head(&c->recv[color], &ctrl);
+	}
 	e.color = color;
 	e.data = data;
 	e.ctrl = ctrl;
-	tell(m->events, &e);
-}
-
-void twin_events_hop(struct twin_mesh *m, const struct twin_core *c, unsigned int color,
-		     uint32_t data, bool ctrl)
-{
-	struct wse_ev e = event(m->dev, c->idx, WSE_EV_HOP);
-
-	e.color = color;
-	e.data = data;
-	e.ctrl = ctrl;
-	e.from = c->rx[color];
-	e.to = c->tx[color];
+	if (kind == WSE_EV_HOP) {
+		e.from = c->rx[color];
+		e.to = c->tx[color];
+	}
 	tell(m->events, &e);
 }
 
@@ -164,14 +147,16 @@ void twin_events_command(struct wse_machine *m, unsigned int queue, bool end)
 	tell(m->events, &e);
 }
 
-static void forget(struct wse_machine *m)
+/* in place of those before; NULL: none */
+static int set_events(struct wse_machine *m, struct twin_events *ev)
 {
 	uint32_t i;
 
-	for (i = 0; i < m->nmesh; i++)
-		m->mesh[i].events = NULL;
 	free(m->events);
-	m->events = NULL;
+	m->events = ev;
+	for (i = 0; i < m->nmesh; i++)
+		m->mesh[i].events = ev;
+	return 0;
 }
 
 int twin_ask_events(struct wse_machine *m, uint32_t core, uint32_t kinds, wse_ev_fn fn, void *arg)
@@ -183,10 +168,8 @@ int twin_ask_events(struct wse_machine *m, uint32_t core, uint32_t kinds, wse_ev
 		return -EINVAL;
 	if (m->fast)
 		return -ENOTSUP;
-	if (!fn || !kinds) {
-		forget(m);
-		return 0;
-	}
+	if (!fn || !kinds)
+		return set_events(m, NULL);
 	ev = calloc(1, sizeof(*ev) + m->ncores * sizeof(ev->core[0]));
 	if (!ev)
 		return -ENOMEM;
@@ -199,9 +182,5 @@ int twin_ask_events(struct wse_machine *m, uint32_t core, uint32_t kinds, wse_ev
 			m->core[i].run == WSE_CORE_RUNNING && m->core[i].wait == WAIT_TASK;
 		ev->core[i].color = ~0u;
 	}
-	forget(m);
-	m->events = ev;
-	for (i = 0; i < m->nmesh; i++)
-		m->mesh[i].events = ev;
-	return 0;
+	return set_events(m, ev);
 }

@@ -39,6 +39,14 @@ int twin_get_acc(struct wse_machine *m, uint32_t core, uint32_t acc[128])
 	return 0;
 }
 
+/* members that a core and its state have alike, and the bits that may be set */
+/* clang-format off */
+#define STATE(X)                                                                               \
+	X(pc, ~0u) X(mstatus, 1u << 3 | 1u << 7) X(mtvec, ~3u) X(mepc, ~3u) X(mcause, ~0u)     \
+	X(mtval, ~0u) X(mscratch, ~0u) X(minstret, ~0ull) X(run, ~0u) X(fault_cause, ~0u)      \
+	X(fault_addr, ~0u) X(wdata, ~0u) X(winfo, ~0u)
+/* clang-format on */
+
 int twin_get_state(struct wse_machine *m, uint32_t core, struct wse_core_state *st)
 {
 	const struct twin_core *c;
@@ -48,20 +56,10 @@ int twin_get_state(struct wse_machine *m, uint32_t core, struct wse_core_state *
 	c = &m->core[core];
 	memset(st, 0, sizeof(*st));
 	memcpy(st->x, c->x, sizeof(st->x));
-	st->pc = c->pc;
-	st->mstatus = c->mstatus | 3u << 11;
-	st->mtvec = c->mtvec;
-	st->mepc = c->mepc;
-	st->mcause = c->mcause;
-	st->mtval = c->mtval;
-	st->mscratch = c->mscratch;
-	st->minstret = c->minstret;
+#define GET(name, mask) st->name = c->name;
+	STATE(GET)
+	st->mstatus |= 3u << 11;
 	st->mcycle = m->now + c->mcycle_off;
-	st->run = c->run;
-	st->fault_cause = c->fault_cause;
-	st->fault_addr = c->fault_addr;
-	st->wdata = c->wdata;
-	st->winfo = c->winfo;
 	return 0;
 }
 
@@ -74,32 +72,23 @@ int twin_set_state(struct wse_machine *m, uint32_t core, const struct wse_core_s
 	c = &m->core[core];
 	memcpy(c->x, st->x, sizeof(st->x));
 	c->x[0] = 0;
-	c->pc = st->pc;
-	c->mstatus = st->mstatus & (1u << 3 | 1u << 7);
-	c->mtvec = st->mtvec & ~3u;
-	c->mepc = st->mepc & ~3u;
-	c->mcause = st->mcause;
-	c->mtval = st->mtval;
-	c->mscratch = st->mscratch;
-	c->minstret = st->minstret;
+#define SET(name, mask) c->name = st->name & (mask);
+	STATE(SET)
 	c->mcycle_off = st->mcycle - m->now;
-	c->run = st->run;
 	*c->takes = 0;
-	c->fault_cause = st->fault_cause;
-	c->fault_addr = st->fault_addr;
-	c->wdata = st->wdata;
-	c->winfo = st->winfo;
 	c->wait = WAIT_NONE;
 	c->mesh->ended = true;
 	twin_wake(c->mesh, c);
 	return 0;
 }
 
-/* the bits that a DSR has */
-static void copy_dsr(uint32_t to[4], const uint32_t from[4])
+/* n DSRs, with the bits that they have */
+static void copy_dsrs(uint32_t (*to)[4], const uint32_t (*from)[4], unsigned int n)
 {
-	memcpy(to, from, 16);
-	to[3] &= WSE_DSR3_KIND_MASK | WSE_DSR3_DTYPE_MASK;
+	for (; n--; to++, from++) {
+		memcpy(*to, *from, sizeof(*to));
+		(*to)[3] &= WSE_DSR3_KIND_MASK | WSE_DSR3_DTYPE_MASK;
+	}
 }
 
 int twin_get_units(struct wse_machine *m, uint32_t core, struct wse_core_units *u)
@@ -111,8 +100,7 @@ int twin_get_units(struct wse_machine *m, uint32_t core, struct wse_core_units *
 		return -EINVAL;
 	c = &m->core[core];
 	memset(u, 0, sizeof(*u));
-	for (i = 0; i < WSE_NDSR; i++)
-		copy_dsr(u->dsr[i], c->dsr[i]);
+	copy_dsrs(u->dsr, c->dsr, WSE_NDSR);
 	for (i = 0; i < 3; i++) {
 		const struct twin_engine *e = &c->eng[i];
 
@@ -122,9 +110,9 @@ int twin_get_units(struct wse_machine *m, uint32_t core, struct wse_core_units *
 			continue;
 		u->running[i].tcw = e->q[0].tcw;
 		u->running[i].scalar = e->q[0].scalar;
-		copy_dsr(u->running[i].dst, e->q[0].dsr[OPND_DST]);
-		copy_dsr(u->running[i].src1, e->q[0].dsr[OPND_SRC1]);
-		copy_dsr(u->running[i].src2, e->q[0].dsr[OPND_SRC2]);
+		copy_dsrs(&u->running[i].dst, &e->q[0].dsr[OPND_DST], 1);
+		copy_dsrs(&u->running[i].src1, &e->q[0].dsr[OPND_SRC1], 1);
+		copy_dsrs(&u->running[i].src2, &e->q[0].dsr[OPND_SRC2], 1);
 	}
 	u->dotq = c->dotq.count;
 	u->start = c->start;
@@ -133,10 +121,9 @@ int twin_get_units(struct wse_machine *m, uint32_t core, struct wse_core_units *
 	u->ready = c->ready;
 	u->blocked = c->blocked;
 	memcpy(u->bind, c->bind, sizeof(u->bind));
-	for (i = 0; i < WSE_NCOLORS; i++)
-		u->rx[i] = c->rx[i] < 5 ? c->rx[i] : 7;
 	memcpy(u->tx, c->tx, sizeof(u->tx));
 	for (i = 0; i < WSE_NCOLORS; i++) {
+		u->rx[i] = c->rx[i] < 5 ? c->rx[i] : 7;
 		for (p = 0; p < 5; p++)
 			u->queue[p][i] = c->in[p][i].count;
 		u->recv[i] = c->recv[i].count;
@@ -205,22 +192,13 @@ static void fill_store(const struct twin_core *c, const struct twin_dec *d, stru
 /* as twin_exec(), one instruction at a time with a record of each */
 void twin_trace_exec(struct twin_mesh *m, struct twin_core *c, uint32_t limit)
 {
-	uint64_t retired, traps;
-	struct wse_retire r;
-	struct twin_dec d;
-	uint32_t off;
-
 	while (limit--) {
-		memset(&r, 0, sizeof(r));
-		r.core = c->idx;
-		r.pc = c->pc;
-		off = c->pc - WSE_SRAM_BASE;
-		if (off < WSE_SRAM_BYTES && !(off & 3))
-			memcpy(&r.insn, c->sram + off, 4);
-		twin_decode(&d, r.insn);
+		struct wse_retire r = {.core = c->idx, .pc = c->pc};
+		uint64_t retired = c->retired, traps = c->traps;
+		struct twin_dec d;
+
+		r.insn = twin_decode_next(&d, c);
 		fill_store(c, &d, &r);
-		retired = c->retired;
-		traps = c->traps;
 		twin_exec(m, c, 1);
 		if (c->traps != traps) {
 			r.trap = 1;

@@ -187,19 +187,14 @@ static void after(struct twin_mesh *m, struct twin_core *c, const struct twin_de
 /* as twin_exec(), looking at every instruction */
 void twin_races_exec(struct twin_mesh *m, struct twin_core *c, uint32_t limit)
 {
-	uint32_t off, insn, rs1;
-	struct twin_dec d;
-	uint64_t retired;
-
 	while (limit-- && c->run == WSE_CORE_RUNNING) {
-		off = c->pc - WSE_SRAM_BASE;
-		insn = 0;
-		if (off < WSE_SRAM_BYTES && !(off & 3))
-			memcpy(&insn, c->sram + off, 4);
-		twin_decode(&d, insn);
+		uint64_t retired = c->retired;
+		struct twin_dec d;
+		uint32_t rs1;
+
+		twin_decode_next(&d, c);
 		rs1 = c->x[d.rs1];
 		before(m, c, &d);
-		retired = c->retired;
 		if (c->trace)
 			twin_trace_exec(m, c, 1);
 		else

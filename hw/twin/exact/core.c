@@ -165,23 +165,21 @@ static bool replay_next(struct twin_mesh *m, struct twin_core *c, uint32_t *entr
 		return false;
 	p = &c->picks[c->pick_at];
 	*task = p->task;
+	*entry = p->task == 0xff ? c->start_entry : c->entry[p->task & 31];
 	if (p->task == 0xff) {
 		if (!c->start)
 			return false;
 		take_start(c);
-		*entry = c->start_entry;
 	} else if (p->winfo >> 14 & 1) {
 		if (!(c->ready >> p->task & 1))
 			return false;
 		take_flag(c, p->task);
-		*entry = c->entry[p->task & 31];
 	} else {
 		color = p->winfo & 0x1f;
 		if (color >= WSE_NCOLORS || !(task_colors(c) >> color & 1) ||
 		    wavelet_task(c, color) != p->task)
 			return false;
 		take_wavelet(m, c, color);
-		*entry = c->entry[p->task & 31];
 	}
 	c->pick_at++;
 	return true;
@@ -290,16 +288,12 @@ static void turn(struct twin_mesh *m, struct twin_core *c, uint32_t limit)
 		m->round = most;
 }
 
-static void new_share(struct twin_mesh *m, struct twin_core *c)
-{
-	c->shared = m->dev->now;
-	c->cyc = c->ecyc[0] = c->ecyc[1] = c->ecyc[2] = 0;
-}
-
 void twin_core_run(struct twin_mesh *m, struct twin_core *c, uint32_t limit)
 {
-	if (c->shared != m->dev->now)
-		new_share(m, c);
+	if (c->shared != m->dev->now) { /* a new share */
+		c->shared = m->dev->now;
+		c->cyc = c->ecyc[0] = c->ecyc[1] = c->ecyc[2] = 0;
+	}
 	if (c->cyc < limit)
 		turn(m, c, limit - c->cyc);
 	else

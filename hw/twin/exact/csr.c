@@ -6,6 +6,7 @@
 #define MSTATUS_MPIE (1u << 7)
 #define MSTATUS_MPP  (3u << 11)
 #define MISA	     0x40001100u /* RV32, I and M */
+#define UPPER	     0x80u	 /* of a counter's CSR: its upper half */
 
 static uint64_t cycles(const struct twin_mesh *m, const struct twin_core *c, uint32_t ran)
 {
@@ -66,19 +67,15 @@ static bool read_csr(struct twin_mesh *m, struct twin_core *c, uint32_t csr, uin
 		break;
 	case 0xb00:
 	case 0xc00:
-		*v = (uint32_t)cycles(m, c, ran);
-		break;
 	case 0xb80:
 	case 0xc80:
-		*v = cycles(m, c, ran) >> 32;
+		*v = (uint32_t)(cycles(m, c, ran) >> (csr & UPPER ? 32 : 0));
 		break;
 	case 0xb02:
 	case 0xc02:
-		*v = (uint32_t)c->minstret;
-		break;
 	case 0xb82:
 	case 0xc82:
-		*v = c->minstret >> 32;
+		*v = (uint32_t)(c->minstret >> (csr & UPPER ? 32 : 0));
 		break;
 	case WSE_CSR_ID:
 		*v = (uint32_t)c->row << 16 | c->col;
@@ -95,6 +92,12 @@ static bool read_csr(struct twin_mesh *m, struct twin_core *c, uint32_t csr, uin
 	return true;
 }
 
+/* a counter of which one half is written */
+static uint64_t with_half(uint64_t old, uint32_t csr, uint32_t v)
+{
+	return csr & UPPER ? (uint64_t)v << 32 | (uint32_t)old : (old & ~0xffffffffull) | v;
+}
+
 static void write_csr(struct twin_mesh *m, struct twin_core *c, uint32_t csr, uint32_t ran,
 		      uint32_t v, bool *counted)
 {
@@ -105,17 +108,12 @@ static void write_csr(struct twin_mesh *m, struct twin_core *c, uint32_t csr, ui
 		*plain = v & mask;
 	switch (csr) {
 	case 0xb00:
-		c->mcycle_off += ((now & ~0xffffffffull) | v) - now - 1;
-		break;
 	case 0xb80:
-		c->mcycle_off += ((uint64_t)v << 32 | (uint32_t)now) - now - 1;
+		c->mcycle_off += with_half(now, csr, v) - now - 1;
 		break;
 	case 0xb02:
-		c->minstret = (c->minstret & ~0xffffffffull) | v;
-		*counted = true;
-		break;
 	case 0xb82:
-		c->minstret = (uint64_t)v << 32 | (uint32_t)c->minstret;
+		c->minstret = with_half(c->minstret, csr, v);
 		*counted = true;
 		break;
 	} /* misa, mie, mip: writes are ignored */

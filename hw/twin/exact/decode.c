@@ -106,11 +106,8 @@ void twin_decode(struct twin_dec *d, uint32_t insn)
 
 	switch (insn & 0x7f) {
 	case 0x37:
-		op = OP_lui;
-		imm = (int32_t)(insn & 0xfffff000u);
-		break;
 	case 0x17:
-		op = OP_auipc;
+		op = insn & 0x20 ? OP_lui : OP_auipc;
 		imm = (int32_t)(insn & 0xfffff000u);
 		break;
 	case 0x6f:
@@ -130,7 +127,7 @@ void twin_decode(struct twin_dec *d, uint32_t insn)
 		imm = imm_i(insn);
 		break;
 	case 0x23:
-		op = f3 == 0 ? OP_sb : f3 == 1 ? OP_sh : f3 == 2 ? OP_sw : OP_illegal;
+		op = f3 <= 2 ? OP_sb + f3 : OP_illegal;
 		imm = imm_s(insn);
 		break;
 	case 0x13:
@@ -162,6 +159,25 @@ void twin_decode(struct twin_dec *d, uint32_t insn)
 	d->rs2 = insn >> 20 & 0x1f;
 	d->imm = imm;
 	d->op = op;
+}
+
+void twin_decode_at(struct twin_core *c, uint32_t index)
+{
+	uint32_t insn;
+
+	memcpy(&insn, c->sram + index * 4, 4);
+	twin_decode(&c->dec[index], insn);
+	c->code[index * 4 >> TWIN_CODE_PAGE] |= TWIN_PAGE_DECODED;
+}
+
+uint32_t twin_decode_next(struct twin_dec *d, const struct twin_core *c)
+{
+	uint32_t off = c->pc - WSE_SRAM_BASE, insn = 0;
+
+	if (off < WSE_SRAM_BYTES && !(off & 3))
+		memcpy(&insn, c->sram + off, 4);
+	twin_decode(d, insn);
+	return insn;
 }
 
 void twin_code_changed(struct twin_core *c, uint32_t off, uint32_t len)

@@ -105,7 +105,8 @@ void twin_engines_run(struct twin_mesh *m, struct twin_core *c)
 
 bool twin_issue(struct twin_mesh *m, struct twin_core *c, uint32_t tcw, uint32_t scalar)
 {
-	unsigned int which = (tcw & WSE_TCW_ENGINE_MASK) >> WSE_TCW_ENGINE_SHIFT;
+	const uint32_t *const dsr[3] = TWIN_DSRS(c, tcw);
+	unsigned int which = TWIN_TCW_FIELD(tcw, ENGINE), i;
 	struct twin_engine *e;
 	struct twin_tins *t;
 
@@ -122,11 +123,8 @@ bool twin_issue(struct twin_mesh *m, struct twin_core *c, uint32_t tcw, uint32_t
 	t = &e->q[e->n++];
 	t->tcw = tcw;
 	t->scalar = scalar;
-	memcpy(t->dsr[0], c->dsr[(tcw & WSE_TCW_DST_MASK) >> WSE_TCW_DST_SHIFT], sizeof(t->dsr[0]));
-	memcpy(t->dsr[1], c->dsr[(tcw & WSE_TCW_SRC1_MASK) >> WSE_TCW_SRC1_SHIFT],
-	       sizeof(t->dsr[0]));
-	memcpy(t->dsr[2], c->dsr[(tcw & WSE_TCW_SRC2_MASK) >> WSE_TCW_SRC2_SHIFT],
-	       sizeof(t->dsr[0]));
+	for (i = 0; i < 3; i++)
+		memcpy(t->dsr[i], dsr[i], sizeof(t->dsr[i]));
 	m->moved = true;
 	if (unlikely(m->races != NULL))
 		twin_races_issue(m, c, which, t);

@@ -8,6 +8,8 @@
 /* exec.c, decode.c: the scalar side */
 void twin_exec(struct twin_mesh *m, struct twin_core *c, uint32_t limit);
 void twin_decode(struct twin_dec *d, uint32_t insn);
+/* the instruction at a word of the SRAM, into c->dec */
+void twin_decode_at(struct twin_core *c, uint32_t index);
 void twin_code_changed(struct twin_core *c, uint32_t off, uint32_t len);
 
 /* csr.c: csr instructions; false: illegal */
@@ -43,6 +45,14 @@ static inline void twin_wake(struct twin_mesh *m, struct twin_core *c)
 		b->run[b->cur ^ 1][b->nrun++] = c->idx;
 	}
 }
+
+#define TWIN_TCW_FIELD(tcw, name) (((tcw)&WSE_TCW_##name##_MASK) >> WSE_TCW_##name##_SHIFT)
+/* the DSRs that a TCW names, as an initializer of pointers to them: [OPND_*] */
+#define TWIN_DSRS(c, tcw)                                                                   \
+	{                                                                                   \
+		(c)->dsr[TWIN_TCW_FIELD(tcw, DST)], (c)->dsr[TWIN_TCW_FIELD(tcw, SRC1)],    \
+			(c)->dsr[TWIN_TCW_FIELD(tcw, SRC2)]                                 \
+	}
 
 /* L's operations that read a fabric color */
 static inline bool twin_is_stream(uint32_t op)
@@ -81,11 +91,6 @@ static inline void twin_engine_complete(struct twin_mesh *m, struct twin_core *c
 /* an engine's fault: the record has no address */
 void twin_tensor_fault(struct twin_mesh *m, struct twin_core *c, uint32_t cause, uint32_t color,
 		       uint32_t value);
-/*
- * operand.c: are a DSR's words rows of groups (single: one element) inside their store? *o: the
- * operand
- */
-bool twin_is_lane_operand(const uint32_t dsr[4], bool single, struct twin_opnd *o);
 /* operand.c: 0, or the CAUSE_* of the violation */
 uint32_t twin_engine_check(struct twin_engine *e, unsigned int which);
 /* lanes.c, vector.c, mover.c: true when something was done; the instruction may have completed or
@@ -133,7 +138,7 @@ static inline void twin_lane_work(struct twin_mesh *m, struct twin_core *c, stru
 static inline void twin_recv_pop(struct twin_mesh *m, struct twin_core *c, unsigned int color)
 {
 	if (unlikely(m->events != NULL))
-		twin_events_in(m, c, color);
+		twin_events_wavelet(m, c, WSE_EV_IN, color, 0, false);
 	chan_pop(&c->recv[color]);
 	if (!c->recv[color].count)
 		c->recv_any &= ~(1u << color);
@@ -146,7 +151,7 @@ static inline void twin_send(struct twin_mesh *m, struct twin_core *c, unsigned 
 			     uint32_t data, bool ctrl)
 {
 	if (unlikely(m->events != NULL))
-		twin_events_out(m, c, color, data, ctrl);
+		twin_events_wavelet(m, c, WSE_EV_OUT, color, data, ctrl);
 	chan_push(&c->in[WSE_PORT_R][color], data, ctrl);
 	m->inside++;
 	m->moved = true;

@@ -175,17 +175,11 @@ __attribute__((optimize("no-gcse", "no-crossjumping"), noinline)) static void
 interpret(struct twin_mesh *m, struct twin_core *c, uint32_t limit, uint64_t left_pc,
 	  uint64_t left_done)
 {
-	static const void *const label[] = {
-#define OP(name) &&L_##name,
-#include "twin/exact/ops.h"
-#undef OP
-	};
+#define LABEL(name)  &&L_##name,
+#define BUDGET(name) &&L_budget,
+	static const void *const label[] = {TWIN_DEC_OPS(LABEL)};
 	/* one instruction alone: look at each */
-	static const void *const each[] = {
-#define OP(name) &&L_budget,
-#include "twin/exact/ops.h"
-#undef OP
-	};
+	static const void *const each[] = {TWIN_DEC_OPS(BUDGET)};
 	const void *const *const dispatch = limit == 1 ? each : label;
 	struct run r = {.m = m, .c = c};
 	uint32_t *const x = c->x;
@@ -245,10 +239,7 @@ L_budget:
 L_decode:
 	if (d == dec + TWIN_NWORDS)
 		goto L_fetch;
-	a = (uint32_t)(d - dec) * 4;
-	memcpy(&b, sram + a, 4);
-	twin_decode(d, b);
-	c->code[a >> TWIN_CODE_PAGE] |= TWIN_PAGE_DECODED;
+	twin_decode_at(c, (uint32_t)(d - dec));
 	goto *label[d->op];
 L_fetch:
 	TRAP(WSE_CAUSE_FETCH_ACCESS, PC());

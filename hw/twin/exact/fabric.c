@@ -158,7 +158,7 @@ bool twin_fabric_move(struct twin_mesh *m, struct twin_core *c, unsigned int col
 		m->inside--;
 		c->cnt[WSE_CNT_WAVELET]++;
 		if (unlikely(m->events != NULL))
-			twin_events_hop(m, c, color, data, ctrl);
+			twin_events_wavelet(m, c, WSE_EV_HOP, color, data, ctrl);
 		forward(m, c, color, data, ctrl);
 	}
 	if (n) {
@@ -168,10 +168,11 @@ bool twin_fabric_move(struct twin_mesh *m, struct twin_core *c, unsigned int col
 	return n == most;
 }
 
-void twin_fabric_drain(struct twin_mesh *m)
+/* across: to other parts, too */
+static inline void drain(struct twin_mesh *m, bool across)
 {
 	if (unlikely(m->shuffle)) {
-		twin_shuffle_drain(m, false);
+		twin_shuffle_drain(m, across);
 		return;
 	}
 	while (m->nwork) {
@@ -179,11 +180,16 @@ void twin_fabric_drain(struct twin_mesh *m)
 		struct twin_core *c = &m->core[w >> 5];
 
 		c->kick &= ~(1u << (w & 31));
-		if (unlikely(c->crosses_part >> (w & 31) & 1))
+		if (!across && unlikely(c->crosses_part >> (w & 31) & 1))
 			twin_postpone(m, c, w & 31);
 		else
 			twin_fabric_move(m, c, w & 31, WSE_CHAN_DEPTH);
 	}
+}
+
+void twin_fabric_drain(struct twin_mesh *m)
+{
+	drain(m, false);
 }
 
 /* what a part has postponed goes to the work lists of those that it concerns */
@@ -207,21 +213,6 @@ static bool recall(struct twin_mesh *m)
 	return any;
 }
 
-static void drain_all(struct twin_mesh *m)
-{
-	if (unlikely(m->shuffle)) {
-		twin_shuffle_drain(m, true);
-		return;
-	}
-	while (m->nwork) {
-		uint32_t w = m->work[--m->nwork];
-		struct twin_core *c = &m->core[w >> 5];
-
-		c->kick &= ~(1u << (w & 31));
-		twin_fabric_move(m, c, w & 31, WSE_CHAN_DEPTH);
-	}
-}
-
 void twin_fabric_settle(struct wse_machine *m)
 {
 	bool any;
@@ -237,7 +228,7 @@ void twin_fabric_settle(struct wse_machine *m)
 			any |= recall(&m->mesh[i]);
 		for (i = 0; i < m->nmesh; i++) {
 			any |= m->mesh[i].nwork && !m->mesh[i].shuffle;
-			drain_all(&m->mesh[i]);
+			drain(&m->mesh[i], true);
 		}
 	} while (any);
 }

@@ -14,27 +14,26 @@ static void add_scaled(uint32_t *restrict acc, const uint16_t *restrict x, uint3
 		acc[t] = twin_fadd(acc[t], twin_fmul(v, twin_bf16_widen(x[t])));
 }
 
-/* w: a data wavelet that passed the checks */
-static void axpy_one(struct twin_core *c, const struct twin_engine *e, uint32_t w)
+/* the operand's row and the sums that a data wavelet names, which passed the checks */
+static const uint16_t *row_of(const struct twin_core *c, const struct twin_engine *e, uint32_t w)
 {
-	const uint16_t *x =
-		(const uint16_t *)(const void *)(c->sram + e->o[OPND_SRC2].base +
-						 (int32_t)(w & 0x3fff) * e->o[OPND_SRC2].stride1);
-	uint32_t *acc = &c->acc[(uint32_t)e->o[OPND_DST].base + (w >> 14 & 3) * e->tokens];
+	const struct twin_opnd *x = &e->o[OPND_SRC2];
 
-	add_scaled(acc, x, w & 0xffff0000u, e->tokens);
+	return (const uint16_t *)(const void *)(c->sram + x->base +
+						(int32_t)(w & 0x3fff) * x->stride1);
 }
 
-static uint32_t dot_one(const struct twin_core *c, const struct twin_engine *e, uint32_t w)
+static uint32_t *sums_of(struct twin_core *c, const struct twin_engine *e, uint32_t w)
 {
-	const uint16_t *x =
-		(const uint16_t *)(const void *)(c->sram + e->o[OPND_SRC2].base +
-						 (int32_t)(w & 0x3fff) * e->o[OPND_SRC2].stride1);
-	const uint32_t *acc = &c->acc[(uint32_t)e->o[OPND_DST].base + (w >> 14 & 3) * e->tokens];
+	return &c->acc[(uint32_t)e->o[OPND_DST].base + (w >> 14 & 3) * e->tokens];
+}
+
+static uint32_t dot(const uint32_t *acc, const uint16_t *x, uint32_t tokens)
+{
 	uint32_t p[WSE_LANES] = {0};
 	uint32_t t, l, n;
 
-	for (t = 0; t < e->tokens; t += WSE_LANES)
+	for (t = 0; t < tokens; t += WSE_LANES)
 		for (l = 0; l < WSE_LANES; l++)
 			p[l] = twin_fadd(p[l], twin_fmul(acc[t + l], twin_bf16_widen(x[t + l])));
 	for (n = WSE_LANES; n > 1; n /= 2)
@@ -55,7 +54,7 @@ bool twin_run_stream(struct twin_mesh *m, struct twin_core *c, struct twin_engin
 {
 	unsigned int color = e->o[OPND_SRC1].color;
 	struct twin_chan *q = &c->recv[color];
-	bool dot = e->op != WSE_TOP_AXPY, any = false, ctrl;
+	bool axpy = e->op == WSE_TOP_AXPY, any = false, ctrl;
 	uint32_t w;
 
 	while (q->count && c->ecyc[WSE_ENGINE_L] < m->equantum) {
@@ -68,7 +67,7 @@ bool twin_run_stream(struct twin_mesh *m, struct twin_core *c, struct twin_engin
 			twin_tensor_fault(m, c, WSE_CAUSE_STREAM_INDEX, color, w);
 			return any;
 		}
-		if (dot && !(ctrl && e->op == WSE_TOP_DOTX) && c->dotq.count == WSE_DOTQ_DEPTH)
+		if (!axpy && !(ctrl && e->op == WSE_TOP_DOTX) && c->dotq.count == WSE_DOTQ_DEPTH)
 			break;
 		any = true;
 		twin_recv_pop(m, c, color);
@@ -78,10 +77,10 @@ bool twin_run_stream(struct twin_mesh *m, struct twin_core *c, struct twin_engin
 			twin_engine_complete(m, c, e);
 			break;
 		}
-		if (dot)
-			twin_dotq_push(c, dot_one(c, e, w), false);
+		if (!axpy)
+			twin_dotq_push(c, dot(sums_of(c, e, w), row_of(c, e, w), e->tokens), false);
 		else
-			axpy_one(c, e, w);
+			add_scaled(sums_of(c, e, w), row_of(c, e, w), w & 0xffff0000u, e->tokens);
 		twin_lane_work(m, c, e, e->tokens / WSE_LANES);
 		c->ecyc[WSE_ENGINE_L] += e->tokens / WSE_LANES;
 		c->cnt[WSE_CNT_MAC] += e->tokens;

@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* The movers, element by element with exact queue capacities. Whole runs between cores are
- * runs.c's. */
+/* The movers, element by element with exact queue capacities. */
 #include <string.h>
 
 #include "twin/exact/operand.h"
 
 enum got { GOT, GOT_END, NOT_YET, FAULTED };
-
-static uint32_t load(const struct twin_core *c, const struct twin_opnd *o)
-{
-	uint32_t v;
-
-	twin_opnd_load(c, o, &v, 1);
-	return v;
-}
 
 static void step(struct twin_opnd *o, bool new_row)
 {
@@ -44,42 +35,48 @@ static bool advance(struct twin_engine *e)
 	return false;
 }
 
-static enum got bad_ctrl(struct twin_mesh *m, struct twin_core *c, int color, uint32_t value)
+/*
+ * What a source offers; nothing is taken. marks: END marks count, else each control wavelet is a
+ * fault.
+ */
+static enum got peek(struct twin_mesh *m, struct twin_core *c, const struct twin_opnd *o,
+		     bool marks, uint32_t *v)
 {
-	twin_tensor_fault(m, c, WSE_CAUSE_BAD_CTRL, color < 0 ? ~0u : (uint32_t)color, value);
+	uint32_t color = ~0u;
+	bool ctrl, end;
+
+	if (twin_opnd_is_store(o)) {
+		twin_opnd_load(c, o, v, 1);
+		return GOT;
+	}
+	if (o->kind == WSE_KIND_DOTQ) {
+		if (!c->dotq.count)
+			return NOT_YET;
+		*v = c->dotq.data[c->dotq.head];
+		ctrl = end = c->dotq.end >> c->dotq.head & 1;
+	} else {
+		color = o->color;
+		if (!c->recv[color].count)
+			return NOT_YET;
+		*v = chan_head(&c->recv[color], &ctrl);
+		end = ctrl && *v & WSE_CTRLW_END_MASK;
+	}
+	if (!ctrl)
+		return GOT;
+	if (end && marks)
+		return GOT_END;
+	twin_tensor_fault(m, c, WSE_CAUSE_BAD_CTRL, color, *v);
 	return FAULTED;
 }
 
-/* what the DOT queue offers; nothing is taken but an END mark that counts */
-static enum got peek_dotq(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e,
-			  uint32_t *v)
+static void pop(struct twin_mesh *m, struct twin_core *c, const struct twin_opnd *o)
 {
-	if (!c->dotq.count)
-		return NOT_YET;
-	if (c->dotq.end >> c->dotq.head & 1)
-		return e->until_end ? GOT_END : bad_ctrl(m, c, -1, 0);
-	*v = c->dotq.data[c->dotq.head];
-	return GOT;
-}
-
-static void pop_dotq(struct twin_core *c)
-{
-	c->dotq.head = (c->dotq.head + 1) % WSE_DOTQ_DEPTH;
-	c->dotq.count--;
-}
-
-static enum got peek_fabric(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e,
-			    bool marks, uint32_t *v)
-{
-	unsigned int color = e->o[OPND_SRC1].color;
-	bool ctrl;
-
-	if (!c->recv[color].count)
-		return NOT_YET;
-	*v = chan_head(&c->recv[color], &ctrl);
-	if (!ctrl)
-		return GOT;
-	return marks && *v & WSE_CTRLW_END_MASK ? GOT_END : bad_ctrl(m, c, color, *v);
+	if (o->kind == WSE_KIND_FABIN) {
+		twin_recv_pop(m, c, o->color);
+	} else if (o->kind == WSE_KIND_DOTQ) {
+		c->dotq.head = (c->dotq.head + 1) % WSE_DOTQ_DEPTH;
+		c->dotq.count--;
+	}
 }
 
 void twin_mover_finish(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e)
@@ -96,44 +93,35 @@ uint32_t twin_midx(const struct twin_engine *e, uint32_t v, uint32_t f, uint32_t
 	       (e->q[0].scalar + e->o[OPND_SRC1].len1 - left);
 }
 
+/* an END mark that counts */
+static bool take_mark(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e,
+		      const struct twin_opnd *o)
+{
+	pop(m, c, o);
+	if (!--e->outer)
+		twin_mover_finish(m, c, e);
+	return true;
+}
+
 /* one element or END mark; false: it waits or the core has faulted */
 static bool element(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e)
 {
 	struct twin_opnd *d = &e->o[OPND_DST], *a = &e->o[OPND_SRC1], *b = &e->o[OPND_SRC2];
-	bool dot_b = e->op == WSE_TOP_MADD && b->kind == WSE_KIND_DOTQ;
-	enum got ga = GOT, gb = GOT;
-	uint32_t v = 0, w = 0;
+	bool madd = e->op == WSE_TOP_MADD, dot_b = madd && b->kind == WSE_KIND_DOTQ;
+	enum got ga, gb = GOT;
+	uint32_t v, w = 0;
 
 	e->wait = -1;
-	if (dot_b) {
-		gb = peek_dotq(m, c, e, &w);
-		if (gb == FAULTED)
-			return false;
-		if (gb == GOT_END) {
-			pop_dotq(c);
-			if (!--e->outer)
-				twin_mover_finish(m, c, e);
-			return true;
-		}
-	}
-	if (a->kind == WSE_KIND_FABIN)
-		ga = peek_fabric(m, c, e, e->until_end && !dot_b, &v);
-	else if (a->kind == WSE_KIND_DOTQ)
-		ga = peek_dotq(m, c, e, &v);
-	else
-		v = load(c, a);
-	if (ga == FAULTED)
+	if (madd)
+		gb = peek(m, c, b, e->until_end, &w);
+	if (gb == FAULTED)
 		return false;
-	if (ga == GOT_END) {
-		if (a->kind == WSE_KIND_DOTQ)
-			pop_dotq(c);
-		else
-			twin_recv_pop(m, c, a->color);
-		if (!--e->outer)
-			twin_mover_finish(m, c, e);
-		return true;
-	}
-	if (ga == NOT_YET || gb == NOT_YET) {
+	if (gb == GOT_END)
+		return take_mark(m, c, e, b);
+	ga = peek(m, c, a, e->until_end && !dot_b, &v);
+	if (ga == GOT_END)
+		return take_mark(m, c, e, a);
+	if (ga != GOT || gb != GOT) {
 		if (a->kind == WSE_KIND_FABIN && ga == NOT_YET)
 			e->wait = a->color;
 		return false;
@@ -145,16 +133,11 @@ static bool element(struct twin_mesh *m, struct twin_core *c, struct twin_engine
 			return false;
 		}
 	}
-	if (a->kind == WSE_KIND_FABIN)
-		twin_recv_pop(m, c, a->color);
-	else if (a->kind == WSE_KIND_DOTQ)
-		pop_dotq(c);
-	if (dot_b)
-		pop_dotq(c);
-	else if (e->op == WSE_TOP_MADD)
-		w = load(c, b);
-	if (e->op == WSE_TOP_MADD)
+	pop(m, c, a);
+	if (madd) {
+		pop(m, c, b);
 		v = twin_fadd(v, w);
+	}
 	if (e->op == WSE_TOP_MIDX)
 		v = twin_midx(e, v, e->width - e->inner, e->outer);
 	if (d->kind == WSE_KIND_FABOUT)

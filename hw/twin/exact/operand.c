@@ -60,14 +60,6 @@ static bool store_ok(const struct twin_opnd *o, uint32_t base, enum rule rule, b
 	return true;
 }
 
-bool twin_is_lane_operand(const uint32_t dsr[4], bool single, struct twin_opnd *o)
-{
-	bool range = false;
-
-	unpack(o, dsr);
-	return store_ok(o, dsr[0], single ? R_SINGLE : R_LANE, &range) && !range;
-}
-
 static bool same_shape(const struct twin_opnd *a, const struct twin_opnd *b)
 {
 	return a->len == b->len && a->len1 == b->len1;

@@ -39,17 +39,6 @@ static uint32_t join(unsigned int op, uint32_t a, uint32_t b)
 	return 0;
 }
 
-/* one more group into the lane partials */
-static void reduce_step(struct twin_core *c, struct twin_engine *e, uint32_t *part)
-{
-	uint32_t a[WSE_LANES];
-	unsigned int i;
-
-	twin_opnd_load(c, &e->o[OPND_SRC1], a, WSE_LANES);
-	for (i = 0; i < WSE_LANES; i++)
-		part[i] = join(e->op, part[i], a[i]);
-}
-
 /* the lane tree */
 static uint32_t tree(unsigned int op, const uint32_t *part)
 {
@@ -76,14 +65,16 @@ static void advance(struct twin_engine *e)
 static bool reduce(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e)
 {
 	struct twin_opnd *s = &e->o[OPND_SRC1];
-	unsigned int i;
+	uint32_t a[WSE_LANES], i;
 
 	for (i = 0; i < WSE_LANES && e->inner == e->width && e->outer == e->rows; i++)
 		e->part[i] = e->op == WSE_TOP_VRMAX ? 0xff800000u : 0;
 	while (e->outer) {
 		if (c->ecyc[WSE_ENGINE_L] >= m->equantum)
 			return true;
-		reduce_step(c, e, e->part);
+		twin_opnd_load(c, s, a, WSE_LANES);
+		for (i = 0; i < WSE_LANES; i++)
+			e->part[i] = join(e->op, e->part[i], a[i]);
 		twin_opnd_advance(s, e->inner, e->width, WSE_LANES);
 		advance(e);
 		c->ecyc[WSE_ENGINE_L]++;

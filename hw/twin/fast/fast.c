@@ -4,7 +4,7 @@
 
 #include "cpu.h"
 #include "twin/fast/opnd_copy.h"
-#include "twin/fast/prepared.h"
+#include "twin/fast/quick.h"
 #include "twin/fast/runs/runs.h"
 #include "twin/fast/vector/vector.h"
 #include "twin/jit/translate.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "twin/exact/engine.h"
-#include "twin/fast/prepared.h"
+#include "twin/fast/quick.h"
 
 #define TWIN_NCHECKED 512u /* instructions that are remembered */
 
@@ -113,10 +113,8 @@ static inline void begin_again(struct twin_mesh *m, struct twin_core *c, struct 
 static inline bool begin_known(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e,
 			       unsigned int which, uint32_t tcw, uint32_t scalar)
 {
-	const uint32_t *d = c->dsr[(tcw & WSE_TCW_DST_MASK) >> WSE_TCW_DST_SHIFT];
-	const uint32_t *a = c->dsr[(tcw & WSE_TCW_SRC1_MASK) >> WSE_TCW_SRC1_SHIFT];
-	const uint32_t *b = c->dsr[(tcw & WSE_TCW_SRC2_MASK) >> WSE_TCW_SRC2_SHIFT];
-	struct dsrs of = {words(d), words(a), words(b)};
+	const uint32_t *const dsr[3] = TWIN_DSRS(c, tcw);
+	struct dsrs of = {words(dsr[0]), words(dsr[1]), words(dsr[2])};
 	struct twin_tins *t = &e->q[0];
 	const struct twin_checked *k;
 
@@ -125,7 +123,7 @@ static inline bool begin_known(struct twin_mesh *m, struct twin_core *c, struct 
 		begin_again(m, c, e, which);
 		return true;
 	}
-	k = place_of(m, tcw, d[0], a[0], b[0]);
+	k = place_of(m, tcw, dsr[0][0], dsr[1][0], dsr[2][0]);
 	if (k->of != 1 + which || !same(&k->t, tcw, scalar, &of))
 		return false;
 	m->ways.known++;
@@ -143,7 +141,7 @@ static inline bool begin_known(struct twin_mesh *m, struct twin_core *c, struct 
 
 static inline bool issue(struct twin_mesh *m, struct twin_core *c, uint32_t tcw, uint32_t scalar)
 {
-	unsigned int which = (tcw & WSE_TCW_ENGINE_MASK) >> WSE_TCW_ENGINE_SHIFT;
+	unsigned int which = TWIN_TCW_FIELD(tcw, ENGINE);
 
 	if (twin_issue_quick(m, c, tcw, scalar))
 		return true;

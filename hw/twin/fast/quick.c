@@ -47,42 +47,36 @@ static int32_t find_place(struct twin_place *p, const uint32_t dsr[4], const str
 	return p->acc ? o->stride1 * 4 : o->stride1;
 }
 
-static bool same_rows(const struct twin_opnd *x, const struct twin_opnd *y)
-{
-	return x->len == y->len && x->len1 == y->len1;
-}
-
 /* finds the operation of a vector instruction; false: its operands are not as they must be */
 static bool find_op(struct twin_quick *w, uint32_t tcw, const uint32_t *const dsr[3])
 {
 	uint32_t op = tcw & WSE_TCW_OP_MASK, n, i, task = 1u << (tcw >> WSE_TCW_TASK_SHIFT);
 	enum twin_vop_kind kind = twin_vop_kind(op);
 	bool reduces = kind == TWIN_VOP_REDUCE, one_row = true, src2;
-	struct twin_opnd o[3];
 	int32_t step[3] = {0};
+	struct twin_engine e;
+	const struct twin_opnd *o = e.o;
 
 	w->tcw = TWIN_QUICK_NONE;
 	w->code = NULL;
-	src2 = !(tcw & WSE_TCW_SCALAR_MASK) && kind != TWIN_VOP_UNARY && !reduces;
-	w->src2 = src2;
+	e.q[0].tcw = tcw;
+	for (i = 0; i < 3; i++)
+		memcpy(e.q[0].dsr[i], dsr[i], sizeof(e.q[0].dsr[i]));
+	if (twin_engine_check(&e, WSE_ENGINE_L))
+		return false;
+	w->src2 = src2 = o[OPND_SRC2].kind != WSE_KIND_NONE;
 	for (i = 0; i < 2u + src2; i++) {
-		bool single = reduces && i == OPND_DST;
-
-		if (!twin_is_lane_operand(dsr[i], single, &o[i]))
-			return false;
 		step[i] = find_place(&w->o[i], dsr[i], &o[i]);
-		one_row &= single || o[i].stride1 == o[i].len * twin_opnd_size(&o[i]);
+		one_row &= (reduces && i == OPND_DST) ||
+			   o[i].stride1 == o[i].len * twin_opnd_size(&o[i]);
 	}
 	n = o[OPND_SRC1].len * o[OPND_SRC1].len1;
-	if (n > UINT16_MAX || (!reduces && !same_rows(&o[OPND_DST], &o[OPND_SRC1])) ||
-	    (src2 && !same_rows(&o[OPND_SRC2], &o[OPND_SRC1])))
-		return false;
 	w->fn = twin_vector[op - WSE_TOP_VADD][twin_vector_variant(
-		twin_opnd_is_bf16(&o[OPND_DST]), (enum twin_src1)twin_opnd_is_bf16(&o[OPND_SRC1]),
+		twin_opnd_is_bf16(&o[OPND_DST]), twin_opnd_is_bf16(&o[OPND_SRC1]),
 		!src2				   ? TWIN_SRC2_SCALAR
 		: twin_opnd_is_bf16(&o[OPND_SRC2]) ? TWIN_SRC2_BF16
 						   : TWIN_SRC2_WORDS)];
-	if (!w->fn)
+	if (n > UINT16_MAX || !w->fn)
 		return false;
 	w->s = (struct twin_rows){o[1].len, o[1].len1, step[0], step[1], step[2]};
 	if (one_row)
@@ -184,9 +178,7 @@ static struct twin_quick *do_now(struct twin_mesh *m, struct twin_core *c, uint3
 struct twin_quick *twin_issue_quick(struct twin_mesh *m, struct twin_core *c, uint32_t tcw,
 				    uint32_t scalar)
 {
-	const uint32_t *const dsr[3] = {c->dsr[TWIN_TCW_FIELD(tcw, DST)],
-					c->dsr[TWIN_TCW_FIELD(tcw, SRC1)],
-					c->dsr[TWIN_TCW_FIELD(tcw, SRC2)]};
+	const uint32_t *const dsr[3] = TWIN_DSRS(c, tcw);
 	struct twin_quick *w;
 
 	if (tcw & WSE_TCW_ENGINE_MASK || twin_vop_kind(tcw & WSE_TCW_OP_MASK) == TWIN_VOP_NONE ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Vector instructions that are done at once: what translated code needs of quick.c. */
+/* quick.c: vector instructions that are done at once. prepared.c: checked instructions. */
 #ifndef TWIN_FAST_QUICK_H
 #define TWIN_FAST_QUICK_H
 
@@ -41,9 +41,11 @@ void twin_quick_forget(struct twin_mesh *m);
 /* ISSUE from translated code: the interpreter has to do it; done, go on; done, but leave */
 enum { TWIN_INSIDE_NOT, TWIN_INSIDE_ON, TWIN_INSIDE_LEAVE };
 /* prepared.c */
+int twin_prepared_create(struct twin_mesh *m); /* as twin_quick_create() */
+/* struct twin_fast: check, issue */
+uint32_t twin_prepared_check(struct twin_mesh *m, struct twin_engine *e, unsigned int which);
+bool twin_prepared_issue(struct twin_mesh *m, struct twin_core *c, uint32_t tcw, uint32_t scalar);
 uint32_t twin_issue_from_inside(struct twin_mesh *m, struct twin_core *c, uint32_t tcw,
 				uint32_t scalar);
-
-#define TWIN_TCW_FIELD(tcw, name) (((tcw)&WSE_TCW_##name##_MASK) >> WSE_TCW_##name##_SHIFT)
 
 #endif /* TWIN_FAST_QUICK_H */

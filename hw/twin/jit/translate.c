@@ -42,31 +42,17 @@ struct twin_translator {
 	struct twin_text *texts; /* the last one that a core came to first */
 };
 
-/* the instruction at word `index` decoded; NULL behind the end of the SRAM */
-static struct twin_dec *decoded(struct twin_core *c, uint32_t index)
-{
-	struct twin_dec *d = &c->dec[index];
-	uint32_t insn;
-
-	if (index >= TWIN_NWORDS)
-		return NULL;
-	if (d->op == OP_decode) {
-		memcpy(&insn, c->sram + index * 4, 4);
-		twin_decode(d, insn);
-		c->code[index * 4 >> TWIN_CODE_PAGE] |= TWIN_PAGE_DECODED;
-	}
-	return d;
-}
-
 /* length of the block at a word */
 static uint32_t length(struct twin_core *c, uint32_t index)
 {
-	struct twin_dec *d;
 	uint32_t n;
 
-	for (n = 0; n < BLOCK; n++) {
-		d = decoded(c, index + n);
-		if (!d || !twin_emits(d, index + n))
+	for (n = 0; n < BLOCK && index + n < TWIN_NWORDS; n++) {
+		const struct twin_dec *d = &c->dec[index + n];
+
+		if (d->op == OP_decode)
+			twin_decode_at(c, index + n);
+		if (!twin_emits(d, index + n))
 			break;
 		if (twin_emit_ends(d))
 			return n + 1;

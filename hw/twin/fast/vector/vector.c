@@ -105,48 +105,46 @@ FORCED __m256i f2i(__m256 f)
 #define sra_i(x, n)   _mm256_srav_epi32(x, and_i(n, word(31)))
 #define word(n)	      _mm256_set1_epi32((int32_t)(n))
 
-/* One operation on rows of vectors. dh: DST is bf16. It and each kind of SRC1 and of SRC2 is made a
- * function of its own, so that the loops ask for nothing. */
-#define LOOPS(name, value, kind, expr)                                                    \
-	FORCED void name(uint8_t *rd, const uint8_t *ra, const uint8_t *rb, uint32_t one, \
-			 const struct twin_rows *s, bool dh, enum twin_src1 src1,         \
-			 enum twin_src2 src2)                                             \
-	{                                                                                 \
-		const bool ah = src1 == TWIN_SRC1_BF16;                                   \
-		const uint32_t dn = dh ? 16 : 32;                                         \
-		const uint32_t an = ah ? 16 : 32;                                         \
-		const uint32_t bn = src2 == TWIN_SRC2_BF16 ? 16 : 32;                     \
-		const bool scalar = src2 == TWIN_SRC2_SCALAR;                             \
-		uint32_t rows, n;                                                         \
-		__m256i d, a, b;                                                          \
-                                                                                          \
-		b = _mm256_set1_epi32(scalar ? (int32_t)one : 0);                         \
-		for (rows = s->rows; rows; rows--) {                                      \
-			const uint8_t *pa = ra, *pb = rb;                                 \
-			uint8_t *pd = rd;                                                 \
-                                                                                          \
-			for (n = s->width; n; n -= 8, pd += dn, pa += an, pb += bn) {     \
-				a = get(pa, ah);                                          \
-				if (!scalar)                                              \
-					b = get(pb, src2 == TWIN_SRC2_BF16);              \
-				d = get(pd, dh);                                          \
-				(void)b;                                                  \
-				(void)d;                                                  \
-				put(pd, dh, (expr));                                      \
-			}                                                                 \
-			rd += s->d;                                                       \
-			ra += s->a;                                                       \
-			if (!scalar)                                                      \
-				rb += s->b;                                               \
-		}                                                                         \
+/*
+ * One operation on rows of vectors. dh, ah: DST and SRC1 are bf16. Each kind of each operand makes
+ * a function of its own, so that the loops ask for nothing.
+ */
+#define LOOPS(name, value, kind, expr)                                                     \
+	FORCED void name(uint8_t *rd, const uint8_t *ra, const uint8_t *rb, uint32_t one,  \
+			 const struct twin_rows *s, const bool dh, const bool ah,          \
+			 const enum twin_src2 src2)                                        \
+	{                                                                                  \
+		const bool bh = src2 == TWIN_SRC2_BF16, scalar = src2 == TWIN_SRC2_SCALAR; \
+		const uint32_t dn = dh ? 16 : 32, an = ah ? 16 : 32, bn = bh ? 16 : 32;    \
+		uint32_t rows, n;                                                          \
+		__m256i d, a, b;                                                           \
+                                                                                           \
+		b = _mm256_set1_epi32(scalar ? (int32_t)one : 0);                          \
+		for (rows = s->rows; rows; rows--) {                                       \
+			const uint8_t *pa = ra, *pb = rb;                                  \
+			uint8_t *pd = rd;                                                  \
+                                                                                           \
+			for (n = s->width; n; n -= 8, pd += dn, pa += an, pb += bn) {      \
+				a = get(pa, ah);                                           \
+				if (!scalar)                                               \
+					b = get(pb, bh);                                   \
+				d = get(pd, dh);                                           \
+				(void)b, (void)d;                                          \
+				put(pd, dh, (expr));                                       \
+			}                                                                  \
+			rd += s->d;                                                        \
+			ra += s->a;                                                        \
+			if (!scalar)                                                       \
+				rb += s->b;                                                \
+		}                                                                          \
 	}
 
-#define VARIANT(name, dh, src1, src2)                                                           \
-	static uint32_t name##_##dh##src1##src2(uint8_t *d, const uint8_t *a, const uint8_t *b, \
-						uint32_t one, const struct twin_rows *s)        \
-	{                                                                                       \
-		name(d, a, b, one, s, dh, (enum twin_src1)src1, (enum twin_src2)src2);          \
-		return 1;                                                                       \
+#define VARIANT(name, dh, ah, src2)                                                           \
+	static uint32_t name##_##dh##ah##src2(uint8_t *d, const uint8_t *a, const uint8_t *b, \
+					      uint32_t one, const struct twin_rows *s)        \
+	{                                                                                     \
+		name(d, a, b, one, s, dh, ah, (enum twin_src2)src2);                          \
+		return 1;                                                                     \
 	}
 #define EACH_SRC1(name, src2)     \
 	VARIANT(name, 0, 0, src2) \

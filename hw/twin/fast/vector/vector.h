@@ -18,11 +18,6 @@ struct twin_rows {
 	int32_t d, a, b;      /* bytes from row to row of DST, SRC1, SRC2 */
 };
 
-enum twin_src1 {
-	TWIN_SRC1_WORDS,
-	TWIN_SRC1_BF16,
-};
-
 enum twin_src2 {
 	TWIN_SRC2_WORDS,
 	TWIN_SRC2_BF16,
@@ -41,10 +36,9 @@ typedef uint32_t twin_vector_fn(uint8_t *d, const uint8_t *a, const uint8_t *b, 
  */
 extern twin_vector_fn *const twin_vector[TWIN_VECTOR_OPS][TWIN_VECTOR_VARIANTS];
 
-static inline unsigned int twin_vector_variant(bool d_bf16, enum twin_src1 src1,
-					       enum twin_src2 src2)
+static inline unsigned int twin_vector_variant(bool d_bf16, bool a_bf16, enum twin_src2 src2)
 {
-	return (unsigned int)src2 << 2 | (unsigned int)src1 << 1 | (unsigned int)d_bf16;
+	return (unsigned int)src2 << 2 | (unsigned int)a_bf16 << 1 | (unsigned int)d_bf16;
 }
 
 #endif /* TWIN_FAST_VECTOR_VECTOR_H */

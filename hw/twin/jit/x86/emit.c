@@ -18,6 +18,7 @@
 /* ---- instructions ---- */
 
 #define COMMUTES (1u << 16)
+#define SHIFT	 8u
 
 /* rd = rs1 op rs2 */
 static void alu_rr(struct emit *e, const struct twin_dec *d)
@@ -43,25 +44,19 @@ static void alu_rr(struct emit *e, const struct twin_dec *d)
 	rx(e, 0x89, h, d->rd);
 }
 
-/* rd's host register with rs1's value in it */
-static unsigned int copied(struct emit *e, const struct twin_dec *d)
-{
-	unsigned int a = src(e, d->rs1, ~0u), h = home_of(e, d->rd, ~0u);
-
-	if (h != a)
-		rr(e, 0x8b, h, a);
-	return h;
-}
-
-/* add, or, and, xor: /0 1 4 6 */
+/* add, or, and, xor (0x81 /0 1 4 6) with 32 bits; shl, shr, sar (0xc1 /4 5 7) with 8 */
 static void alu_ri(struct emit *e, const struct twin_dec *d)
 {
-	unsigned int h;
+	unsigned int op = e->code & SHIFT ? 0xc1 : 0x81, a, h;
 
 	if (d->rd == 32)
 		return;
-	h = copied(e, d);
-	ri(e, e->code, h, (uint32_t)d->imm);
+	a = src(e, d->rs1, ~0u);
+	h = home_of(e, d->rd, ~0u);
+	if (h != a)
+		rr(e, 0x8b, h, a);
+	rr(e, op, e->code & 7, h);
+	put_bytes(e, (const uint8_t *)&d->imm, op == 0xc1 ? 1 : 4);
 	rx(e, 0x89, h, d->rd);
 }
 
@@ -74,18 +69,6 @@ static void add_imm(struct emit *e, const struct twin_dec *d)
 }
 
 /* shl, shr, sar: /4 5 7 */
-static void shift_ri(struct emit *e, const struct twin_dec *d)
-{
-	unsigned int h;
-
-	if (d->rd == 32)
-		return;
-	h = copied(e, d);
-	rr(e, 0xc1, e->code, h);
-	e1(e, (uint32_t)d->imm);
-	rx(e, 0x89, h, d->rd);
-}
-
 static void shift_rr(struct emit *e, const struct twin_dec *d)
 {
 	unsigned int a = src(e, d->rs1, ~0u), b = src(e, d->rs2, a);
@@ -258,7 +241,7 @@ static void go(struct emit *e, uint32_t n, uint32_t target)
 
 static void jump(struct emit *e, const struct twin_dec *d)
 {
-	mov_imm(e, EAX, WSE_SRAM_BASE + (e->index + e->n) * 4 + 4);
+	mov_imm(e, EAX, pc_of(e) + 4);
 	write_back(e, d->rd);
 	go(e, e->n + 1, e->index + e->n + (uint32_t)(d->imm / 4));
 }
@@ -274,7 +257,7 @@ static void jump_register(struct emit *e, const struct twin_dec *d)
 	ri(e, 5, EAX, WSE_SRAM_BASE);
 	ri(e, 7, EAX, WSE_SRAM_BYTES);
 	leave_exit(e, CC_AE);
-	mov_imm(e, EAX, WSE_SRAM_BASE + (e->index + e->n) * 4 + 4);
+	mov_imm(e, EAX, pc_of(e) + 4);
 	write_back(e, d->rd);
 	rr(e, 0x8b, EAX, ECX);
 	ri(e, 5, EAX, WSE_SRAM_BASE);
@@ -290,7 +273,7 @@ static void upper_imm(struct emit *e, const struct twin_dec *d)
 
 static void add_pc(struct emit *e, const struct twin_dec *d)
 {
-	set_constant(e, d->rd, WSE_SRAM_BASE + (e->index + e->n) * 4 + (uint32_t)d->imm);
+	set_constant(e, d->rd, pc_of(e) + (uint32_t)d->imm);
 }
 
 static void branch(struct emit *e, const struct twin_dec *d)
@@ -334,9 +317,9 @@ static const struct {
 	[OP_xori] = {alu_ri, 6},
 	[OP_ori] = {alu_ri, 1},
 	[OP_andi] = {alu_ri, 4},
-	[OP_slli] = {shift_ri, 4},
-	[OP_srli] = {shift_ri, 5},
-	[OP_srai] = {shift_ri, 7},
+	[OP_slli] = {alu_ri, SHIFT | 4},
+	[OP_srli] = {alu_ri, SHIFT | 5},
+	[OP_srai] = {alu_ri, SHIFT | 7},
 	[OP_add] = {alu_rr, 0x03 | COMMUTES},
 	[OP_sub] = {alu_rr, 0x2b},
 	[OP_sll] = {shift_rr, 4},

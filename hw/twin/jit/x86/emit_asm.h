@@ -147,6 +147,11 @@ static inline void land(struct emit *e, uint8_t *from)
 
 enum { CC_B = 2, CC_AE = 3, CC_E = 4, CC_NE = 5, CC_A = 7, CC_L = 12, CC_GE = 13 };
 
+static inline uint32_t pc_of(const struct emit *e)
+{
+	return WSE_SRAM_BASE + (e->index + e->n) * 4;
+}
+
 static inline void side_exit(struct emit *e, unsigned int cc, uint32_t n, uint32_t target,
 			     bool taken)
 {

@@ -42,14 +42,6 @@ static void forget_hosts(struct emit *e)
 	memset(e->guest, -1, sizeof(e->guest));
 }
 
-/* a call fn(model, core, edx, ecx, r8d) */
-static void call(struct emit *e, uint64_t fn)
-{
-	arguments(e, fn);
-	bytes(e, 0xff, 0xd0); /* call rax */
-	forget_hosts(e);
-}
-
 void twin_emit_issue(struct emit *e, const struct twin_dec *d)
 {
 	const void **site = &e->t->site[e->t->nsites++];
@@ -57,7 +49,7 @@ void twin_emit_issue(struct emit *e, const struct twin_dec *d)
 	*site = e->t->buf + e->t->miss;
 	get(e, EDX, d->rs1, ~0u);
 	get(e, ECX, d->rs2, ~0u);
-	member_imm(e, offsetof(struct twin_core, pc), WSE_SRAM_BASE + (e->index + e->n) * 4);
+	member_imm(e, offsetof(struct twin_core, pc), pc_of(e));
 	bytes(e, 0x4c, 0x8d, 0x05); /* lea r8, [rip + disp32] */
 	e4(e, (uint32_t)((uint8_t *)site - (e->p + 4)));
 	bytes(e, 0x41, 0xff, 0x10); /* call [r8] */
@@ -86,7 +78,9 @@ void twin_emit_task(struct emit *e, const struct twin_dec *d)
 
 void twin_emit_tnext(struct emit *e, const struct twin_dec *d)
 {
-	call(e, (uint64_t)(uintptr_t)twin_task_inside);
+	arguments(e, (uint64_t)(uintptr_t)twin_task_inside);
+	bytes(e, 0xff, 0xd0); /* call rax */
+	forget_hosts(e);
 	bytes(e, 0x48, 0x0f, 0xba, 0xe0, 32); /* bt rax, 32 */
 	wait_exit(e, CC_AE, WAIT_TASK);
 	write_back(e, d->rd);
