@@ -11,8 +11,8 @@
 #include "twin/exact/engine.h"
 #include "twin/fast/runs/runs.h"
 
-#define MOST_NODES   64u /* of a flow that is kept */
-#define MOST_ROUTERS 256u
+#define MOST_NODES   256u /* of a flow that is kept */
+#define MOST_ROUTERS 512u
 
 static bool same_routers(const struct wse_machine *m, const struct kept_set *f)
 {
@@ -142,18 +142,6 @@ bool twin_runs_again_axpy(struct wse_machine *m, struct kept_set *f, const struc
 	return !bad;
 }
 
-static void *copy(void *old, const void *from, size_t n, size_t size, uint32_t *cap)
-{
-	if (n > *cap) {
-		free(old);
-		*cap = (uint32_t)n;
-		old = malloc(n * size);
-	}
-	if (old)
-		memcpy(old, from, n * size);
-	return old;
-}
-
 void twin_runs_settle_set(struct wse_machine *m, struct kept_set *f)
 {
 	if (f->crossed)
@@ -178,10 +166,22 @@ static uint32_t rows_of(const struct flow *s)
 	return s->nnodes == s->nsinks ? i : 0;
 }
 
+static void *put(uint8_t **room, const void *from, size_t bytes)
+{
+	uint8_t *at = *room;
+
+	*room += bytes;
+	return from ? memcpy(at, from, bytes) : at;
+}
+
 void twin_runs_keep(struct wse_machine *m, struct kept_set *f, const struct flow *s)
 {
 	const struct flows *b = s->b;
-	uint32_t nsinks = b->nsinks - s->sink, routers = b->ntrail - s->trail, i, caps[3], inside;
+	uint32_t nsinks = b->nsinks - s->sink, routers = b->ntrail - s->trail, i, inside;
+	size_t bytes = s->nnodes * (sizeof(*b->node) + sizeof(*f->state) + sizeof(*b->parts)) +
+		       routers * sizeof(*b->trail) + nsinks * sizeof(*b->sink) +
+		       s->norder * sizeof(*b->order);
+	uint8_t *room = (uint8_t *)f->b.node;
 
 	twin_runs_settle_set(m, f);
 	f->s.b = NULL;
@@ -189,21 +189,22 @@ void twin_runs_keep(struct wse_machine *m, struct kept_set *f, const struct flow
 	f->linked = f->crosses_part = false;
 	if (s->nnodes > MOST_NODES || routers > MOST_ROUTERS)
 		return;
-	caps[0] = caps[1] = caps[2] = f->node_cap;
-	f->b.node = copy(f->b.node, b->node + s->node, s->nnodes, sizeof(*b->node), &f->node_cap);
-	f->b.order = copy(f->b.order, b->order + s->order, s->norder, sizeof(*b->order), &caps[0]);
-	f->b.parts = copy(f->b.parts, b->parts + s->node, s->nnodes, sizeof(*b->parts), &caps[2]);
-	f->b.sink = copy(f->b.sink, b->sink + s->sink, nsinks, sizeof(*b->sink), &f->sink_cap);
-	f->b.trail =
-		copy(f->b.trail, b->trail + s->trail, routers, sizeof(*b->trail), &f->b.trail_cap);
-	if (caps[1] < f->node_cap) {
-		free(f->state);
-		f->state = malloc(f->node_cap * sizeof(*f->state));
+	if (bytes > f->room) {
+		free(room);
+		f->room = (uint32_t)(bytes + 63) & ~63u;
+		room = aligned_alloc(64, f->room);
+		if (!room) {
+			memset(f, 0, sizeof(*f));
+			return;
+		}
 	}
-	if (!f->b.node || !f->b.order || !f->b.parts || !f->b.sink || !f->b.trail || !f->state) {
-		twin_runs_forget(f);
-		return;
-	}
+	/* all in one piece, as a core's flow is a few cache lines, which have left the cache */
+	f->b.node = put(&room, b->node + s->node, s->nnodes * sizeof(*b->node));
+	f->state = put(&room, NULL, s->nnodes * sizeof(*f->state));
+	f->b.trail = put(&room, b->trail + s->trail, routers * sizeof(*b->trail));
+	f->b.sink = put(&room, b->sink + s->sink, nsinks * sizeof(*b->sink));
+	f->b.order = put(&room, b->order + s->order, s->norder * sizeof(*b->order));
+	f->b.parts = put(&room, b->parts + s->node, s->nnodes * sizeof(*b->parts));
 	f->rows = rows_of(s);
 	for (i = 0; i < s->nnodes; i++) {
 		struct node *x = &f->b.node[i];
@@ -240,10 +241,5 @@ bool twin_runs_leaves(struct kept_set *f, const struct twin_mesh *p)
 void twin_runs_forget(struct kept_set *f)
 {
 	free(f->b.node);
-	free(f->b.order);
-	free(f->b.parts);
-	free(f->b.sink);
-	free(f->b.trail);
-	free(f->state);
 	memset(f, 0, sizeof(*f));
 }

@@ -224,7 +224,7 @@ INLINE uint32_t piece(const struct twin_opnd *o, uint32_t n)
 {
 	if (o->stride != twin_opnd_size(o))
 		return 1;
-	return n < TWIN_OPND_MOST ? n : TWIN_OPND_MOST;
+	return n > TWIN_OPND_MOST && twin_opnd_is_bf16(o) ? TWIN_OPND_MOST : n;
 }
 
 static void load(const struct twin_core *c, struct twin_opnd o, uint32_t n, uint32_t *v)

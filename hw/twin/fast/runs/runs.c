@@ -49,6 +49,13 @@ static void free_worker(struct runs_worker *w)
 	free(w);
 }
 
+static struct kept_set *new_sets(size_t n)
+{
+	struct kept_set *f = aligned_alloc(64, n * sizeof(*f));
+
+	return f ? memset(f, 0, n * sizeof(*f)) : NULL;
+}
+
 static struct runs_state *get(struct wse_machine *m)
 {
 	struct runs_state *b = m->runs;
@@ -60,8 +67,8 @@ static struct runs_state *get(struct wse_machine *m)
 		return NULL;
 	m->runs = b;
 	b->column = calloc(m->cols, sizeof(*b->column));
-	b->port = calloc(m->cols, sizeof(*b->port));
-	b->mover = calloc(2 * (size_t)m->ncores, sizeof(*b->mover));
+	b->port = new_sets(m->cols);
+	b->mover = new_sets(2 * (size_t)m->ncores);
 	if (b->column && b->port && b->mover && twin_runs_workers(m, 1))
 		return b;
 	twin_runs_free(m);

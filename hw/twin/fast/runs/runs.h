@@ -78,18 +78,18 @@ struct flow { /* all that one source feeds, and how many elements can pass throu
 	struct kept_set *kept; /* where it is kept; NULL: the search has found it */
 };
 
-struct kept_set {	/* the flow that a source fed the last time, see again.c */
-	struct flows b; /* without slots and stack */
-	struct flow s;
+struct kept_set {	   /* the flow that a source fed the last time, see again.c */
+	struct flow s;	   /* first what is looked at first */
+	struct flows b;	   /* without slots and stack; node has room for all of it */
 	uint32_t routes;   /* twin_mesh.routes of all parts when the flow's were checked */
 	uint64_t *state;   /* of the nodes' engines; of a port its color */
 	bool linked;	   /* columns.c has linked its nodes */
 	bool crosses_part; /* it leaves its mover's part */
 	uint32_t rows;	   /* its nodes are lanes with an AXPY, of a column's first rows; or 0 */
-	uint32_t node_cap, sink_cap;
+	uint32_t room;	   /* bytes at b.node */
 	/* data and END wavelets that no counter has counted yet, see twin_runs_settle() */
 	uint64_t crossed, ended;
-};
+} __attribute__((aligned(64)));
 
 struct scratch { /* arrays that engines produce */
 	const struct twin_kernels *k;
