@@ -284,8 +284,8 @@ bool twin_runs_port_end(struct wse_machine *m, struct runs_worker *w, unsigned i
 static bool mover_run(struct runs_worker *w, struct twin_mesh *p, struct twin_core *c,
 		      unsigned int which)
 {
-	struct kept_set *f =
-		&((struct runs_state *)p->dev->runs)->mover[2 * c->idx + which - WSE_ENGINE_M0];
+	struct runs_state *r = p->dev->runs;
+	struct kept_set *f = &r->mover[2 * c->idx + which - WSE_ENGINE_M0];
 	unsigned int color = (unsigned int)c->eng[which].out;
 	struct flows *b = &w->any;
 	struct flow s;
@@ -355,12 +355,43 @@ static bool run_ports(struct wse_machine *m, struct runs_worker *w, bool *then)
 	return any;
 }
 
+static const struct kept_set *set_of(const struct twin_mesh *p, uint32_t source)
+{
+	const struct runs_state *r = p->dev->runs;
+
+	return &r->mover[2 * (source >> 2) + (source & 3) - WSE_ENGINE_M0];
+}
+
+/* what the band's next movers look at first; on a large tile it has left the caches */
+static void prefetch(const struct twin_mesh *p, const struct twin_band *b)
+{
+	const uint32_t *next = b->source + b->at, left = b->nsources - b->at;
+	const char *of, *engine;
+
+	if (left > 3) {
+		of = (const char *)set_of(p, next[3]);
+		engine = (const char *)&p->core[next[3] >> 2].eng[next[3] & 3];
+		__builtin_prefetch(of);
+		__builtin_prefetch(of + 64);
+		__builtin_prefetch(of + 128);
+		__builtin_prefetch(engine);
+		__builtin_prefetch(engine + 64);
+	}
+	if (left > 1) {
+		of = (const char *)set_of(p, next[1])->b.node;
+		__builtin_prefetch(of);
+		__builtin_prefetch(of + 64);
+	}
+}
+
 bool twin_runs_mover(void *worker, struct twin_mesh *p, struct twin_core *c, unsigned int which,
 		     bool *crosses)
 {
 	struct runs_worker *w = worker;
 	bool did;
 
+	if (p->dev->nmesh > 1)
+		prefetch(p, &p->band[c->band]);
 	w->any.crosses_part = false;
 	did = !c->eng[which].end_left && mover_run(w, p, c, which);
 	go_on(p);
