@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "twin/exact/operand.h"
+#include "twin/exact/sources.h"
 
 enum got { GOT, GOT_END, NOT_YET, FAULTED };
 
@@ -170,7 +171,10 @@ bool twin_run_mover(struct twin_mesh *m, struct twin_core *c, struct twin_engine
 		any = true;
 		c->ecyc[which]++;
 	}
-	if (e->n && e->started)
+	if (e->n && e->started) {
+		if (e->step_singly && !any)
+			twin_source_waits(m, e);
 		e->step_singly = false;
+	}
 	return any;
 }

@@ -27,6 +27,14 @@ bool twin_port_impatient(struct wse_machine *m, unsigned int col)
 	return ++m->in[col].age > single_step_after(m->mesh) && twin_in_inject(m, col);
 }
 
+void twin_source_waits(struct twin_mesh *p, struct twin_engine *e)
+{
+	uint32_t rounds = single_step_after(p);
+
+	if (rounds && e->age >= rounds)
+		e->age = (uint16_t)(rounds - 1);
+}
+
 void twin_sources_close_gap(struct twin_band *b)
 {
 	uint32_t left = b->nsources - b->at - 1;

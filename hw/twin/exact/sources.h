@@ -14,6 +14,11 @@ bool twin_port_impatient(struct wse_machine *m, unsigned int col);
 typedef bool twin_mover_fn(void *arg, struct twin_mesh *p, struct twin_core *c, unsigned int which,
 			   bool *crosses);
 /*
+ * A mover that may hand out single wavelets has no room: its core has no turn for it in the next
+ * round, or a tile in which nothing else moves would never be quiet
+ */
+void twin_source_waits(struct twin_mesh *p, struct twin_engine *e);
+/*
  * Movers that were looked at and ended left a gap in the list, and cores that go on meanwhile have
  * begun others: the list is full, and those behind the gap move up
  */
