@@ -21,11 +21,11 @@
 #define PROCESS (10ull << 20)
 /*
  * measured: a core of the twin with its SRAM; what one that has work takes besides, and what it
- * keeps of each byte of its program, decoded and translated
+ * keeps of each byte of its program, decoded
  */
 #define TWIN_CORE    (62ull << 10)
 #define TWIN_WORK    (10ull << 10)
-#define TWIN_PROGRAM 3.2
+#define TWIN_PROGRAM 2.2
 
 /*
  * buffers of a unit's gradient that one device has at most: a tree of n leaves that come in order

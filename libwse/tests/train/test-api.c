@@ -483,7 +483,11 @@ static int make_comma(void)
 	if (!f)
 		return -1;
 	ret = fwrite(numbers, sizeof(numbers), 1, f) != 1;
-	return (fclose(f) || ret || setenv("LOCPATH", dir, 1) || !setlocale(LC_NUMERIC, "comma"));
+	if (fclose(f) || ret || setenv("LOCPATH", dir, 1))
+		return -1;
+	ret = !setlocale(LC_NUMERIC, "comma");
+	unsetenv("LOCPATH"); /* each newlocale() of the C library would leak what it made of it */
+	return ret;
 }
 
 /* a run of a file of parameters: its hash, and its metrics have as many columns in each row */

@@ -417,7 +417,8 @@ static double part(uint64_t a, uint64_t of)
 
 /*
  * weights and moments, gradients, and images in files; most[]: of a dense run's bytes of gradients
- * at most; of images written, which is the same in each run, and about that of an image read
+ * at most; of images written, which is the same in each run, and about that of an image read: which
+ * of them are read, large ones or small ones, depends on what readers find in memory
  */
 static void files(const struct sparse_case *c, const char *sparsity, enum wse_memory_files last,
 		  const double most[2])
@@ -444,7 +445,7 @@ static void files(const struct sparse_case *c, const char *sparsity, enum wse_me
 			    (got.grads && part(got.grads, dense.grads) < most[0])) &&
 			   (f < WSE_FILES_IMAGES ||
 			    (got.images && fabs(part(got.images, dense.images) - most[1]) < 0.01 &&
-			     part(got.image_read, dense.image_read) < most[1] + 0.03)),
+			     part(got.image_read, dense.image_read) < most[1] + 0.1)),
 		   "%s, %s: the same bits with %s in files; of a dense run's bytes %.2f of state "
 		   "are written, %.2f of gradients written and read, %.2f of images written and "
 		   "%.2f of one read%s%s",
