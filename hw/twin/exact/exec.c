@@ -358,7 +358,7 @@ L_route:
 	if (!twin_is_route(X1))
 		goto L_illegal;
 	twin_route(m, c, X1 & 0x1f, X2);
-	NEXT_BLOCK();
+	NEXT();
 L_task:
 	if (!task_op(m, c, (uint32_t)d->imm, X1, X2))
 		goto L_illegal;

@@ -2,7 +2,7 @@
 /*
  * Translation of hot scalar code to x86-64 (emit.c). A block begins where a jump arrived and goes
  * on, past branches that are not taken, to the first jump or instruction that exec.c keeps for
- * itself (ROUTE, SEND, RECV, most CSRs, upper halves of products, signed divisions, traps).
+ * itself (SEND, RECV, most CSRs, upper halves of products, signed divisions, traps).
  *
  * Code does not name a core: cores of a part that run the same words share a text, its blocks and
  * the words that these were made of. A core compares these words with its own when it comes to the

@@ -340,6 +340,7 @@ static const struct {
 	[OP_dsr0] = {twin_emit_dsr, 0},
 	[OP_dsr1] = {twin_emit_dsr, 2},
 	[OP_issue] = {twin_emit_issue},
+	[OP_route] = {twin_emit_route},
 	[OP_task] = {twin_emit_task},
 	[OP_tnext] = {twin_emit_tnext},
 	[OP_wait] = {twin_emit_wait},

@@ -277,6 +277,7 @@ static inline void write_back(struct emit *e, unsigned int rd)
 }
 
 /* emit_custom.c: instructions that are none of RISC-V's */
-emitter twin_emit_dsr, twin_emit_issue, twin_emit_task, twin_emit_tnext, twin_emit_wait;
+emitter twin_emit_dsr, twin_emit_issue, twin_emit_route, twin_emit_task, twin_emit_tnext,
+	twin_emit_wait;
 
 #endif /* TWIN_JIT_X86_EMIT_ASM_H */

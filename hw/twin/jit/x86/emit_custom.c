@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * x86-64 code of the instructions that RISC-V does not have: operands and ISSUE of the tensor unit,
- * tasks. Registers as in emit.c.
+ * tasks, routes. Registers as in emit.c.
  */
 #include <stddef.h>
 #include <string.h>
@@ -42,6 +42,14 @@ static void forget_hosts(struct emit *e)
 	memset(e->guest, -1, sizeof(e->guest));
 }
 
+/* a call fn(model, core, edx, ecx) */
+static void call(struct emit *e, uint64_t fn)
+{
+	arguments(e, fn);
+	bytes(e, 0xff, 0xd0); /* call rax */
+	forget_hosts(e);
+}
+
 void twin_emit_issue(struct emit *e, const struct twin_dec *d)
 {
 	const void **site = &e->t->site[e->t->nsites++];
@@ -59,7 +67,26 @@ void twin_emit_issue(struct emit *e, const struct twin_dec *d)
 	side_exit(e, CC_NE, e->n + 1, e->index + e->n + 1, false);
 }
 
-/* ---- tasks ---- */
+/* ROUTE from translated code; false: it is exec.c's to refuse */
+static bool twin_route_inside(struct twin_mesh *m, struct twin_core *c, uint32_t which,
+			      uint32_t cfg)
+{
+	if (!twin_is_route(which))
+		return false;
+	twin_route(m, c, which & 0x1f, cfg);
+	return true;
+}
+
+/* ---- tasks and routes ---- */
+
+void twin_emit_route(struct emit *e, const struct twin_dec *d)
+{
+	get(e, EDX, d->rs1, ~0u);
+	get(e, ECX, d->rs2, ~0u);
+	call(e, (uint64_t)(uintptr_t)twin_route_inside);
+	bytes(e, 0x84, 0xc0); /* test al, al */
+	leave_exit(e, CC_E);
+}
 
 /* ACTIVATE, BLOCK, UNBLOCK: a bit of ready or blocked */
 void twin_emit_task(struct emit *e, const struct twin_dec *d)
@@ -78,9 +105,7 @@ void twin_emit_task(struct emit *e, const struct twin_dec *d)
 
 void twin_emit_tnext(struct emit *e, const struct twin_dec *d)
 {
-	arguments(e, (uint64_t)(uintptr_t)twin_task_inside);
-	bytes(e, 0xff, 0xd0); /* call rax */
-	forget_hosts(e);
+	call(e, (uint64_t)(uintptr_t)twin_task_inside);
 	bytes(e, 0x48, 0x0f, 0xba, 0xe0, 32); /* bt rax, 32 */
 	wait_exit(e, CC_AE, WAIT_TASK);
 	write_back(e, d->rd);
