@@ -35,6 +35,7 @@ struct wse_image_file {
 	struct wse_shared_buf **stay; /* [nunits]: what is no window: vectors, or all of it */
 	struct window *w;	      /* [nunits * PARTS] */
 	uint64_t room, used, turn, reads;
+	uint64_t read_bytes; /* of their images, as they lie in the file; with file_lock */
 	pthread_mutex_t lock, file_lock;
 	pthread_cond_t changed;
 	struct wse_records *records;
@@ -375,6 +376,7 @@ static int move(struct wse_image_file *f, uint32_t at, int write, uint64_t step)
 				memcpy(mem, image, n);
 			else
 				memcpy(image, mem, n);
+			f->read_bytes += write ? 0 : wse_records_bytes(f->records, k);
 			ret = write && f->list[k].head
 				      ? wse_records_put_some(f->records, k, n, step)
 				      : wse_records_put(f->records, k, write, step);
@@ -581,6 +583,11 @@ int wse_image_file_end(struct wse_image_file *f, uint32_t unit, uint64_t step, i
 uint64_t wse_image_file_reads(const struct wse_image_file *f)
 {
 	return f->reads;
+}
+
+uint64_t wse_image_file_read_bytes(const struct wse_image_file *f)
+{
+	return f->read_bytes;
 }
 
 void wse_image_file_moved(const struct wse_image_file *f, uint64_t *in, uint64_t *out)

@@ -51,8 +51,13 @@ int wse_image_file_begin(struct wse_image_file *f, uint32_t unit, int keep);
 int wse_image_file_room(struct wse_image_file *f, uint32_t unit);
 int wse_image_file_end(struct wse_image_file *f, uint32_t unit, uint64_t step, int keep);
 
-/* images read so far, and bytes that came from the file and went there: a test asks for it */
+/*
+ * Images read so far, and their bytes as they lie in the file: how many of these a read finds in
+ * memory, and how many are read twice, depends on other readers. And bytes that came from the file
+ * and went there. A test asks for it
+ */
 uint64_t wse_image_file_reads(const struct wse_image_file *f);
+uint64_t wse_image_file_read_bytes(const struct wse_image_file *f);
 void wse_image_file_moved(const struct wse_image_file *f, uint64_t *in, uint64_t *out);
 
 #endif

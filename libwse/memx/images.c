@@ -400,6 +400,11 @@ uint64_t wse_memx_image_reads(const struct wse_memx *mx)
 	return mx->images.file ? wse_image_file_reads(mx->images.file) : 0;
 }
 
+uint64_t wse_memx_image_read_bytes(const struct wse_memx *mx)
+{
+	return mx->images.file ? wse_image_file_read_bytes(mx->images.file) : 0;
+}
+
 int wse_memx_unit_take(struct wse_memx *mx, uint32_t unit, enum wse_image_part part, int wait)
 {
 	int ready, ret;

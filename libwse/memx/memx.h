@@ -130,6 +130,7 @@ int wse_memx_unit_ready(struct wse_memx *mx, uint32_t unit);
 /* do images come and go? Then they are taken, and wse_memx_images() is about those that are */
 int wse_memx_images_move(const struct wse_memx *mx);
 uint64_t wse_memx_image_reads(const struct wse_memx *mx); /* that came from the file so far */
+uint64_t wse_memx_image_read_bytes(const struct wse_memx *mx); /* of these, as they lie there */
 /*
  * unit_ready, and that image is in memory until done. wait 0: -EAGAIN, and nothing was done, where
  * it would wait for others; who has taken one does not wait

@@ -394,6 +394,11 @@ int wse_records_open(const char *dir, const char *what, const struct wse_record 
 	return 0;
 }
 
+size_t wse_records_bytes(const struct wse_records *r, uint32_t record)
+{
+	return WSE_DISK_BLOCK + r->h[record].bytes;
+}
+
 void wse_records_moved(const struct wse_records *r, uint64_t *in, uint64_t *out)
 {
 	*in = r->in;

@@ -51,6 +51,8 @@ void wse_records_drop(struct wse_records *r, uint32_t record);
 
 /* bytes of memory for the slots, and of the file */
 uint64_t wse_records_memory(const struct wse_record *list, uint32_t n, uint64_t *file);
+/* bytes of a record in the file, its header included */
+size_t wse_records_bytes(const struct wse_records *r, uint32_t record);
 /* bytes that were read from the file and written to it so far: a test asks for it */
 void wse_records_moved(const struct wse_records *r, uint64_t *in, uint64_t *out);
 /* disk.h's */
