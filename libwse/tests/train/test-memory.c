@@ -18,23 +18,26 @@
 #include "train/ranks.h"
 #include "train/session.h"
 
-#define GPT(layers, tokens)                                                            \
+#define GPT(shape, held)                                                               \
 	"trainer:\n"                                                                   \
 	"  init:\n"                                                                    \
-	"    model: {name: gpt2, hidden_size: 384, num_hidden_layers: " #layers ",\n"  \
-	"            num_heads: 16, max_position_embeddings: " #tokens "}\n"           \
+	"    model: {name: gpt2, " shape "}\n"                                         \
 	"    optimizer: {AdamW: {betas: [0.9, 0.95]}}\n"                               \
 	"    schedulers: [{ConstantLR: {learning_rate: 3.0e-3}}]\n"                    \
 	"    loop: {max_steps: 1, eval_frequency: 0}\n"                                \
 	"    sampling: {bytes: 0}\n"                                                   \
 	"  fit:\n"                                                                     \
 	"    train_dataloader: {batch_size: 1, micro_batch_size: 1, data_dir: TEXT}\n" \
-	"    val_dataloader: {held_out_bytes: 512}\n"
+	"    val_dataloader: {held_out_bytes: " #held "}\n"
+#define LAYERS(n, tokens)                                                  \
+	GPT("hidden_size: 384, num_hidden_layers: " #n ", num_heads: 16, " \
+	    "max_position_embeddings: " #tokens,                           \
+	    512)
 /*
  * Most of the memory is weights, so few tokens do; where it is not, more. On two ranks a sparse one
  * of four layers stays in memory.
  */
-static const char gpt[] = GPT(4, 32), longer[] = GPT(4, 64), deeper[] = GPT(6, 64);
+static const char gpt[] = LAYERS(4, 32), longer[] = LAYERS(4, 64), deeper[] = LAYERS(6, 64);
 
 /* of four micro-batches two sums wait while the last is made */
 static const char four[] = "train_dataloader.batch_size=4";
@@ -63,18 +66,10 @@ static const char chunks[] =
 	"    val_dataloader: {held_out_bytes: 512}\n";
 
 /* blocks of the form of `make big`, on many cores, which keep what they decoded of their program */
-#define BLOCK(hidden, heads)                                                                     \
-	"trainer:\n"                                                                             \
-	"  init:\n"                                                                              \
-	"    model: {name: gpt2, hidden_size: " #hidden ", num_hidden_layers: 1,\n"              \
-	"            num_heads: " #heads ", max_position_embeddings: 128, nonlinearity: gelu}\n" \
-	"    optimizer: {AdamW: {betas: [0.9, 0.95]}}\n"                                         \
-	"    schedulers: [{ConstantLR: {learning_rate: 3.0e-3}}]\n"                              \
-	"    loop: {max_steps: 1, eval_frequency: 0}\n"                                          \
-	"    sampling: {bytes: 0}\n"                                                             \
-	"  fit:\n"                                                                               \
-	"    train_dataloader: {batch_size: 1, micro_batch_size: 1, data_dir: TEXT}\n"           \
-	"    val_dataloader: {held_out_bytes: 2048}\n"
+#define BLOCK(hidden, heads)                                                          \
+	GPT("hidden_size: " #hidden ", num_hidden_layers: 1, num_heads: " #heads ", " \
+	    "max_position_embeddings: 128, nonlinearity: gelu",                       \
+	    2048)
 static const char block_64[] = BLOCK(64, 4), block_512[] = BLOCK(512, 8),
 		  block_1024[] = BLOCK(1024, 16);
 
