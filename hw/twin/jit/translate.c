@@ -192,8 +192,8 @@ static uint32_t translate(struct twin_mesh *m, struct twin_core *c, uint32_t ind
 	if (t->code.at + TWIN_EMIT_ROOM > BUFFER || t->code.nsites + BLOCK > NSITES)
 		flush(m, t);
 	n = length(c, index);
-	/* of words that make no block, those that say so */
-	if (!learn(x, c, index, n && n < BLOCK && index + n < TWIN_NWORDS ? n + 1 : n ? n : 1))
+	/* and the word that is no part of it, which says that it is no longer, or none */
+	if (!learn(x, c, index, n + (n < BLOCK && index + n < TWIN_NWORDS)))
 		return 0;
 	if (n > 1 || (n && twin_emit_ends(&c->dec[index])))
 		code = twin_emit_block(m, &t->code, &c->dec[index], index, n);
