@@ -6,6 +6,8 @@ TWIN_SLOW := hw/twin $(addprefix hw/twin/,exact host parts debug)
 TWIN_QUICK := $(addprefix hw/twin/,fast fast/runs fast/vector fast/kernels jit jit/x86)
 TWIN_O := -O3
 $(foreach d,$(TWIN_SLOW) $(TWIN_QUICK),$(eval CFLAGS_$(d) := $(TWIN_O)))
+# gcc copies what it knows to be short by rep movs, which takes longer to begin than memcpy does
+CFLAGS_hw/twin/fast/runs += -mstringop-strategy=libcall
 CFLAGS_hw/twin/tests := -D_GNU_SOURCE
 # Intrinsics, forced inline into hundreds of functions: more optimisation gains nothing and takes
 # twice as long. With this much gcc still clears the upper halves of registers at their end
