@@ -379,7 +379,8 @@ static void prefetch_operand(const struct twin_core *c, const struct twin_engine
 {
 	const struct twin_opnd *o = &e->o[OPND_SRC1];
 
-	prefetch(o->kind == WSE_KIND_ACC ? (const void *)&c->acc[o->pos] : c->sram + o->pos, 4);
+	/* no element: pos is behind the operand where the instruction has ended */
+	prefetch(o->kind == WSE_KIND_ACC ? (const void *)(c->acc + o->pos) : c->sram + o->pos, 4);
 }
 
 /*
