@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "twin/exact/operand.h"
-#include "twin/exact/vop.h"
 #include "twin/fast/opnd_copy.h"
 #include "twin/fast/quick.h"
 #include "twin/fast/vector/vector.h"
@@ -175,14 +174,13 @@ static struct twin_quick *do_now(struct twin_mesh *m, struct twin_core *c, uint3
 	return w;
 }
 
-struct twin_quick *twin_issue_quick(struct twin_mesh *m, struct twin_core *c, uint32_t tcw,
-				    uint32_t scalar)
+struct twin_quick *twin_quick_now(struct twin_mesh *m, struct twin_core *c, uint32_t tcw,
+				  uint32_t scalar)
 {
 	const uint32_t *const dsr[3] = TWIN_DSRS(c, tcw);
 	struct twin_quick *w;
 
-	if (tcw & WSE_TCW_ENGINE_MASK || twin_vop_kind(tcw & WSE_TCW_OP_MASK) == TWIN_VOP_NONE ||
-	    !m->quick || c->eng[WSE_ENGINE_L].n || c->ecyc[WSE_ENGINE_L] >= TWIN_QUICK_CYCLES)
+	if (!m->quick || c->eng[WSE_ENGINE_L].n || c->ecyc[WSE_ENGINE_L] >= TWIN_QUICK_CYCLES)
 		return NULL;
 	w = do_now(m, c, tcw, scalar, dsr, true);
 	if (!w)

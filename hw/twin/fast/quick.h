@@ -3,6 +3,7 @@
 #ifndef TWIN_FAST_QUICK_H
 #define TWIN_FAST_QUICK_H
 
+#include "twin/exact/vop.h"
 #include "twin/fast/vector/vector.h"
 #include "twin/twin.h"
 
@@ -30,9 +31,19 @@ struct twin_quick {
 #define TWIN_QUICK_CYCLES (TWIN_EQUANTUM - 2) /* that L may have worked in this round before */
 
 int twin_quick_create(struct twin_mesh *m); /* what the part's cores share; 0, or -1: no memory */
+/* twin_issue_quick() for a vector instruction of L */
+struct twin_quick *twin_quick_now(struct twin_mesh *m, struct twin_core *c, uint32_t tcw,
+				  uint32_t scalar);
+
 /* an ISSUE of a vector instruction: what it does, which is done; NULL: nothing was, queue it */
-struct twin_quick *twin_issue_quick(struct twin_mesh *m, struct twin_core *c, uint32_t tcw,
-				    uint32_t scalar);
+static inline struct twin_quick *twin_issue_quick(struct twin_mesh *m, struct twin_core *c,
+						  uint32_t tcw, uint32_t scalar)
+{
+	if (tcw & WSE_TCW_ENGINE_MASK || twin_vop_kind(tcw & WSE_TCW_OP_MASK) == TWIN_VOP_NONE)
+		return NULL;
+	return twin_quick_now(m, c, tcw, scalar);
+}
+
 /* struct twin_fast: run_vector */
 bool twin_run_vector_at_once(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e);
 /* the code of all operations is gone */
