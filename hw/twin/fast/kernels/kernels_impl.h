@@ -237,8 +237,6 @@ static void NAME(to_rows)(float *r, const uint8_t *x, int32_t stride, uint32_t t
 /* ---- DOT by columns: a vector holds the sums of neighbouring rows, lane partials are added as
  * whole vectors ---- */
 
-#define TREE(p) (((p[0] + p[1]) + (p[2] + p[3])) + ((p[4] + p[5]) + (p[6] + p[7])))
-
 #if REGISTERS == 16
 /* q[feature][vector] = p[l] + p[l + 1] of up to two features and of two vectors of rows */
 INLINE void NAME(two_lanes)(const float *a, const uint16_t *c, uint32_t tokens,
@@ -288,24 +286,47 @@ INLINE void NAME(rows_sum)(const float *a, const uint16_t *c, uint32_t tokens,
 }
 #define STEP (2 * W)
 #else
+/* half[feature][l / 4] of lanes l to l + nl - 1, of nf features of W rows */
+INLINE void NAME(halves)(const float *a, const uint16_t *c, uint32_t tokens, const unsigned int nf,
+			 const unsigned int l, const unsigned int nl, V half[4][2],
+			 const bool fused)
+{
+	const float *y[4];
+	unsigned int i, f;
+	V p[4][8] = {0};
+	size_t t;
+
+	for (f = 0; f < nf; f++)
+		y[f] = a + (size_t)f * tokens + l;
+	c += (size_t)l * TWIN_PANEL;
+	for (t = 0; t < tokens; t += 8)
+		for (i = 0; i < nl; i++) {
+			V x = WIDEN(c + (t + i) * TWIN_PANEL);
+
+			for (f = 0; f < nf; f++)
+				p[f][i] = MAC(y[f][t + i], x, p[f][i]);
+		}
+	for (f = 0; f < nf; f++)
+		for (i = 0; i < nl; i += 4)
+			half[f][(l + i) / 4] =
+				(p[f][i] + p[f][i + 1]) + (p[f][i + 2] + p[f][i + 3]);
+}
+
+/* sums of nf features of W rows; of four half of the lanes at a time: as many sums as registers
+ * hold, and each value is widened once */
 INLINE void NAME(rows_sum)(const float *a, const uint16_t *c, uint32_t tokens,
 			   const unsigned int nf, float (*s)[W], const bool fused)
 {
-	V p[2][8] = {0};
-	unsigned int l, f;
-	uint32_t t;
+	V half[4][2];
+	unsigned int f;
 
-	for (t = 0; t < tokens; t += 8)
-		for (l = 0; l < 8; l++) {
-			V x = WIDEN(c + (t + l) * TWIN_PANEL);
-
-			for (f = 0; f < nf; f++)
-				p[f][l] = MAC(a[f * tokens + t + l], x, p[f][l]);
-		}
+	NAME(halves)(a, c, tokens, nf, 0, nf == 4 ? 4 : 8, half, fused);
+	if (nf == 4)
+		NAME(halves)(a, c, tokens, nf, 4, 4, half, fused);
 	for (f = 0; f < nf; f++) {
-		V q = TREE(p[f]);
+		V v = half[f][0] + half[f][1];
 
-		STORE(s[f]) = NAME(canon)(q);
+		STORE(s[f]) = NAME(canon)(v);
 	}
 }
 #define STEP W
@@ -363,9 +384,13 @@ INLINE void NAME(dot_nb)(const float *a, const uint16_t *c, uint32_t k, uint32_t
 		skip = k % STEP;
 		n = end - k < STEP - skip ? end - k : STEP - skip;
 		from = c + (size_t)(k / TWIN_PANEL) * tokens * TWIN_PANEL + (k - skip) % TWIN_PANEL;
+#if REGISTERS == 16
 		NAME(rows_sum)(a, from, tokens, nb == 1 ? 1 : 2, s, fused);
 		if (nb == 4)
 			NAME(rows_sum)(a + 2 * tokens, from, tokens, 2, s + 2, fused);
+#else
+		NAME(rows_sum)(a, from, tokens, nb, s, fused);
+#endif
 		NAME(in_order)(out, s, nb, skip, n);
 	}
 }
@@ -410,6 +435,5 @@ static inline struct twin_range NAME(range_of_sums)(const uint32_t *v, uint32_t 
 #undef BY_NB
 #undef EACH
 #undef MAC
-#undef TREE
 #undef STEP
 #undef HALVES
