@@ -362,11 +362,6 @@ static const struct kept_set *set_of(const struct twin_mesh *p, uint32_t source)
 	return &r->mover[2 * (source >> 2) + (source & 3) - WSE_ENGINE_M0];
 }
 
-static const struct twin_engine *engine_of(const struct twin_mesh *p, uint32_t source)
-{
-	return &p->core[source >> 2].eng[source & 3];
-}
-
 static void prefetch(const void *p, uint32_t lines)
 {
 	uint32_t i;
@@ -375,42 +370,17 @@ static void prefetch(const void *p, uint32_t lines)
 		__builtin_prefetch((const char *)p + i * 64);
 }
 
-static void prefetch_operand(const struct twin_core *c, const struct twin_engine *e)
-{
-	const struct twin_opnd *o = &e->o[OPND_SRC1];
-
-	/* no element: pos is behind the operand where the instruction has ended */
-	prefetch(o->kind == WSE_KIND_ACC ? (const void *)(c->acc + o->pos) : c->sram + o->pos, 4);
-}
-
-/*
- * What the band's next movers look at first: on a large tile it has left the caches. Each step
- * reads what the one before has asked for: of the third mover from here its flow and engine, of the
- * second the nodes and what it sends, of the next the engines that it feeds.
- */
+/* what the band's next movers look at first: on a large tile it has left the caches */
 static void prefetch_movers(const struct twin_mesh *p, const struct twin_band *b)
 {
 	const uint32_t *next = b->source + b->at, left = b->nsources - b->at;
-	const struct kept_set *f;
-	uint32_t i;
 
 	if (left > 3) {
 		prefetch(set_of(p, next[3]), 3);
-		prefetch(engine_of(p, next[3]), 2);
+		prefetch(&p->core[next[3] >> 2].eng[next[3] & 3], 2);
 	}
-	if (left > 1) {
+	if (left > 1)
 		prefetch(set_of(p, next[1])->b.node, 2);
-		prefetch_operand(&p->core[next[1] >> 2], engine_of(p, next[1]));
-	}
-	if (!left)
-		return;
-	f = set_of(p, next[0]);
-	if (!f->s.b)
-		return;
-	for (i = 1; i < f->s.nnodes && i < 8; i++) {
-		prefetch(f->b.node[i].e, 2);
-		prefetch(&f->b.node[i].c->run, 1);
-	}
 }
 
 bool twin_runs_mover(void *worker, struct twin_mesh *p, struct twin_core *c, unsigned int which,
