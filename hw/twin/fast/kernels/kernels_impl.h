@@ -286,10 +286,10 @@ INLINE void NAME(rows_sum)(const float *a, const uint16_t *c, uint32_t tokens,
 }
 #define STEP (2 * W)
 #else
-/* half[feature][l / 4] of lanes l to l + nl - 1, of nf features of W rows */
-INLINE void NAME(halves)(const float *a, const uint16_t *c, uint32_t tokens, const unsigned int nf,
-			 const unsigned int l, const unsigned int nl, V half[4][2],
-			 const bool fused)
+/* half[feature][l / 4]: sums of four lanes, of l to l + nl - 1, of nf features of W rows */
+INLINE void NAME(half_sums)(const float *a, const uint16_t *c, uint32_t tokens,
+			    const unsigned int nf, const unsigned int l, const unsigned int nl,
+			    V half[4][2], const bool fused)
 {
 	const float *y[4];
 	unsigned int i, f;
@@ -320,9 +320,9 @@ INLINE void NAME(rows_sum)(const float *a, const uint16_t *c, uint32_t tokens,
 	V half[4][2];
 	unsigned int f;
 
-	NAME(halves)(a, c, tokens, nf, 0, nf == 4 ? 4 : 8, half, fused);
+	NAME(half_sums)(a, c, tokens, nf, 0, nf == 4 ? 4 : 8, half, fused);
 	if (nf == 4)
-		NAME(halves)(a, c, tokens, nf, 4, 4, half, fused);
+		NAME(half_sums)(a, c, tokens, nf, 4, 4, half, fused);
 	for (f = 0; f < nf; f++) {
 		V v = half[f][0] + half[f][1];
 
