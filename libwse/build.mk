@@ -249,6 +249,9 @@ LDFLAGS_asan/libwse/tests/train/test-tall := $(LDFLAGS_libwse/tests/train/test-t
 # one has trainers that are ranks of each other, threads of a process
 LDFLAGS_libwse/tests/train/test-rank-trainers := -Wl,--wrap=wse_link_find
 LDFLAGS_asan/libwse/tests/train/test-rank-trainers := -Wl,--wrap=wse_link_find
+# one has threads that are through before their maker goes on
+LDFLAGS_libwse/tests/train/test-hosts := -Wl,--wrap=pthread_create
+LDFLAGS_asan/libwse/tests/train/test-hosts := $(LDFLAGS_libwse/tests/train/test-hosts)
 # one reads the counters beside the trainer
 LDFLAGS_libwse/tests/train/test-live := $(LDFLAGS_libwse/tests/train/test-tall)
 LDFLAGS_asan/libwse/tests/train/test-live := $(LDFLAGS_libwse/tests/train/test-tall)
@@ -289,7 +292,7 @@ $(TSAN_TESTS): $(B)/tsan/%: libwse/tests/train/%.c $(TSAN_HOSTS) $(wildcard libw
 		libwse/tests/train/ranks.h
 	@mkdir -p $(@D)
 	$(call short,CC,$@)$(CC) $(CPPFLAGS) $(CFLAGS) -fsanitize=thread -pthread -o $@ \
-		$< $(TSAN_HOSTS) -luring -lm
+		$< $(TSAN_HOSTS) $(LDFLAGS_libwse/tests/train/$*) -luring -lm
 ALL += $(TSAN_TESTS)
 BESIDE += $(addprefix --waits ,$(TSAN_TESTS)) --waits libwse/tests/train/test-mpi --waits \
 	libwse/tests/train/test-goodbye-mpi --waits libwse/tests/train/test-slurm

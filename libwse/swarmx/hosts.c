@@ -38,10 +38,10 @@ void wse_hosts_set_failure(struct wse_hosts *h, int err)
  * Waits for the link's start: 0, or what it failed with. One that takes too long, or waits for a
  * rank that has ended, is given up: left, with all that h has, to its thread, which hangs in it.
  */
-static int await_start(struct wse_hosts *h, int *given_up)
+static int await_start(struct wse_hosts *h, const struct wse_link_ops *ops, double patience,
+		       int *given_up)
 {
-	const struct wse_link_ops *ops = h->link->ops;
-	double patience = h->link->patience, end = wse_hosts_now() + patience;
+	double end = wse_hosts_now() + patience;
 	int ret = 0, ended = 0;
 	char who[96] = "";
 
@@ -77,6 +77,9 @@ static int await_start(struct wse_hosts *h, int *given_up)
 
 int wse_hosts_open(struct wse_link *link, struct wse_hosts **hosts)
 {
+	/* the thread may be through with the link, which it closes, before this goes on */
+	const struct wse_link_ops *ops = link->ops;
+	double patience = link->patience;
 	struct wse_hosts *h = calloc(1, sizeof(*h));
 	pthread_condattr_t clock;
 	int ret = -ENOMEM, given_up;
@@ -94,14 +97,14 @@ int wse_hosts_open(struct wse_link *link, struct wse_hosts **hosts)
 	ret = -pthread_create(&h->thread, NULL, wse_hosts_thread, h);
 	if (ret)
 		goto fail;
-	ret = await_start(h, &given_up);
+	ret = await_start(h, ops, patience, &given_up);
 	if (!ret)
 		*hosts = h;
 	else if (!given_up)
 		wse_hosts_close(h);
 	return ret;
 fail:
-	link->ops->close(link);
+	ops->close(link);
 	free(h);
 	return wse_fail(ret, "no link between the ranks: %s", strerror(-ret));
 }

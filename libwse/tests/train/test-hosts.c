@@ -386,6 +386,50 @@ static int far_start(struct wse_link *l)
 	return slow_start(l);
 }
 
+static int bad_start(struct wse_link *l)
+{
+	(void)l;
+	return -ECONNREFUSED;
+}
+
+static int wait_for_close; /* the next thread has closed its link when its maker goes on */
+static atomic_int closed;
+
+static void bad_close(struct wse_link *l)
+{
+	free(l);
+	closed = 1;
+}
+
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
+			  void *arg);
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
+			  void *arg)
+{
+	int ret = __real_pthread_create(thread, attr, run, arg);
+
+	for (int i = 0; wait_for_close && !closed && i < 1000; i++)
+		usleep(1000);
+	return ret;
+}
+
+/* a link that is gone before the one that opened it looks */
+static void gone(void)
+{
+	static const struct wse_link_ops ops = {.start = bad_start, .close = bad_close};
+	struct wse_link *l = calloc(1, sizeof(*l));
+	struct wse_hosts *h = NULL;
+	int ret;
+
+	*l = (struct wse_link){.ops = &ops, .patience = 30.0};
+	wait_for_close = 1;
+	ret = wse_hosts_open(l, &h);
+	wait_for_close = 0;
+	ok(ret == -ECONNREFUSED && !h && closed,
+	   "a link that is closed before its opener looks: %s", wse_error());
+}
+
 static void await_closed(struct slow *s)
 {
 	for (int i = 0; i < 1000 && !s->closed; i++)
@@ -427,6 +471,7 @@ int main(void)
 {
 	lifeline();
 	start();
+	gone();
 	exchange();
 	failures();
 	if (!TAP_SANITIZED) { /* it takes time */
