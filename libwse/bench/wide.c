@@ -2,7 +2,8 @@
 /*
  * Wide tiles of the RTL with a bus for each four columns, which `make wide` builds. 1x48 cores: how
  * busy the lanes are in the layers of a GPT block of width 768, and a whole micro-batch of width
- * 192. 16x12 cores: what of a whole micro-batch is useful, with a sequence over 16 rows.
+ * 192. 16x12 cores: what of a whole micro-batch is useful, with a sequence over 16 rows. Of the
+ * twin: what a step costs its host on 64x48 cores.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -133,6 +134,37 @@ static int step_useful(struct bench_measure *m)
 	return ret;
 }
 
+/*
+ * A layer of Cerebras-GPT 111M, its sequence of 2048 over all rows of a wafer of the twin, on one
+ * thread: the first step, of a device that has run nothing yet, and no checkpoint's proof.
+ */
+static int twin_step(struct bench_measure *m)
+{
+	static const char *const sets[] = {
+		"model.hidden_size=768", "model.num_heads=12", "model.num_hidden_layers=1",
+		"model.max_position_embeddings=2048", "val_dataloader.held_out_bytes=16384"};
+	struct wse_step_result r;
+	struct wse_exec_cost cost;
+	struct wse_session s;
+	int ret = bench_session(&s, "sim:func,rows=64,cols=48,threads=1", 1, sets, 5, 0, 0);
+	double begin = bench_cpu_now();
+
+	if (ret)
+		return ret;
+	ret = wse_session_compute(&s, &r);
+	ret = ret ? ret : wse_session_commit(&s, &r);
+	m->value = bench_cpu_now() - begin;
+	ret = ret ? ret : wse_swarm_cost(s.swarm, 0, &cost);
+	if (!ret) {
+		bench_count(m, "norm", "", r.norm);
+		bench_count(m, "planned_cycles", "cycles", (double)s.plan.cycles);
+		bench_count(m, "step_cycles", "cycles", cost.cycles);
+		bench_count(m, "rate", "GMAC/s", (double)cost.count[WSE_CNT_MAC] / m->value * 1e-9);
+	}
+	wse_session_close(&s);
+	return ret;
+}
+
 const struct bench bench_wide[] = {
 	{"wide_linear_busy", "of lanes",
 	 "a layer 768 to 2304 on the RTL, 1x48 cores, 32 tokens each, 12 buses", linear_busy, 0},
@@ -143,5 +175,8 @@ const struct bench bench_wide[] = {
 	{"wide_step_useful", "of lanes",
 	 "hidden 192, filter 768, 256 tokens: multiply-adds of a micro-batch, RTL, 16x12 cores, 3 buses",
 	 step_useful, 0},
+	{"twin_wide_step", "s",
+	 "layer of Cerebras-GPT 111M, 2048 tokens: CPU time of a step, twin, 64x48 cores, one thread",
+	 twin_step, 1},
 	{0},
 };
