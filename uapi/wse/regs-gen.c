@@ -394,8 +394,11 @@ int main(int argc, char **argv)
 		if (!strchr(buf, '\n'))
 			die("line too long");
 		buf[strcspn(buf, "\n")] = 0;
-		if (buf[0] && buf[0] != '#')
-			line(buf);
+		if (!buf[0] || buf[0] == '#')
+			continue;
+		if (strchr(buf, '|') && strncmp(buf, "text", 4) && strncmp(buf, "more", 4))
+			die("a | would end a column of the page's table: say it in words");
+		line(buf);
 	}
 	end_struct();
 	end_vops();
