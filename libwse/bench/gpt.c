@@ -162,7 +162,7 @@ static int sparse_step(struct bench_measure *m)
 	ret = ret ? ret : rtl_step(256, sparse, &c, m);
 	if (!ret) {
 		bench_count(m, "dense_cycles", "cycles", dense.cycles);
-		m->value = c.cycles / dense.cycles;
+		m->value = (double)c.cycles / (double)dense.cycles;
 	}
 	return ret;
 }
