@@ -386,6 +386,43 @@ static int far_start(struct wse_link *l)
 	return slow_start(l);
 }
 
+static void await_closed(struct slow *s)
+{
+	for (int i = 0; i < 1000 && !s->closed; i++)
+		usleep(10000);
+}
+
+/* a rank ends before the ranks have met, and MPI waits for it */
+static void start(void)
+{
+	static const struct wse_link_ops ops = {
+		.start = slow_start, .abort = slow_abort, .close = slow_close};
+	static const struct wse_link_ops hears = {
+		.start = far_start, .ended = slow_ended, .abort = slow_abort, .close = slow_close};
+	static struct slow late, early, told;
+	struct wse_hosts *h = NULL;
+	int ret;
+
+	late.base = (struct wse_link){.ops = &ops, .patience = 0.05};
+	early.base = (struct wse_link){.ops = &ops, .patience = 30.0};
+	ret = wse_hosts_open(&late.base, &h);
+	ok(ret == -ETIMEDOUT && !h && strstr(wse_error(), "have not all come within 0 s") &&
+		   !late.closed,
+	   "a start that takes too long: %s", wse_error());
+	await_closed(&late);
+	ok(late.aborted && late.closed, "when it is over after all, its link is closed");
+	ret = wse_hosts_open(&early.base, &h);
+	ok(!ret && h && wse_hosts_ranks(h) == 1, "a start in time");
+	wse_hosts_close(h);
+	told.base = (struct wse_link){.ops = &hears, .patience = 30.0};
+	ret = wse_hosts_open(&told.base, &h);
+	ok(ret == -EHOSTDOWN && !h && told.asked && !told.closed &&
+		   strstr(wse_error(), "rank 7 (a host) has ended before the ranks had met"),
+	   "a start that waits for a rank that has ended: %s", wse_error());
+	await_closed(&told);
+	ok(told.aborted && told.closed, "its link is closed, too, when it comes back");
+}
+
 static int bad_start(struct wse_link *l)
 {
 	(void)l;
@@ -428,43 +465,6 @@ static void gone(void)
 	wait_for_close = 0;
 	ok(ret == -ECONNREFUSED && !h && closed,
 	   "a link that is closed before its opener looks: %s", wse_error());
-}
-
-static void await_closed(struct slow *s)
-{
-	for (int i = 0; i < 1000 && !s->closed; i++)
-		usleep(10000);
-}
-
-/* a rank ends before the ranks have met, and MPI waits for it */
-static void start(void)
-{
-	static const struct wse_link_ops ops = {
-		.start = slow_start, .abort = slow_abort, .close = slow_close};
-	static const struct wse_link_ops hears = {
-		.start = far_start, .ended = slow_ended, .abort = slow_abort, .close = slow_close};
-	static struct slow late, early, told;
-	struct wse_hosts *h = NULL;
-	int ret;
-
-	late.base = (struct wse_link){.ops = &ops, .patience = 0.05};
-	early.base = (struct wse_link){.ops = &ops, .patience = 30.0};
-	ret = wse_hosts_open(&late.base, &h);
-	ok(ret == -ETIMEDOUT && !h && strstr(wse_error(), "have not all come within 0 s") &&
-		   !late.closed,
-	   "a start that takes too long: %s", wse_error());
-	await_closed(&late);
-	ok(late.aborted && late.closed, "when it is over after all, its link is closed");
-	ret = wse_hosts_open(&early.base, &h);
-	ok(!ret && h && wse_hosts_ranks(h) == 1, "a start in time");
-	wse_hosts_close(h);
-	told.base = (struct wse_link){.ops = &hears, .patience = 30.0};
-	ret = wse_hosts_open(&told.base, &h);
-	ok(ret == -EHOSTDOWN && !h && told.asked && !told.closed &&
-		   strstr(wse_error(), "rank 7 (a host) has ended before the ranks had met"),
-	   "a start that waits for a rank that has ended: %s", wse_error());
-	await_closed(&told);
-	ok(told.aborted && told.closed, "its link is closed, too, when it comes back");
 }
 
 int main(void)
