@@ -42,8 +42,8 @@
  * turn, as if they were their own.
  *
  * In a program with KERNELS_HALVES the rows of a sequence may share their work: attn_half.h; with
- * KERNELS_BACK_HALVES backward, too: attn_back_half.h, and two columns of a head share the work of
- * P and dS: attn_pair.h.
+ * KERNELS_BACK_HALVES backward, too: attn_back_half.h, and the columns of a head then share the
+ * work of P and dS: attn_ring.h.
  */
 #ifndef WSE_ATTN_H
 #define WSE_ATTN_H
@@ -96,7 +96,8 @@ static struct {
 #ifdef KERNELS_BACK_HALVES
 	uint32_t kgrad;		/* first color of the sums of dk and dv */
 	uint32_t from, some;	/* of a source row's keys the first that is taken, how many */
-	uint32_t pair;		/* attn_pair.h: each of two columns has every other chunk */
+	uint32_t begin;		/* source row that sums in memory begin with */
+	uint32_t ring;		/* attn_ring.h: columns of a head have chunks by turns */
 #endif
 } A;
 
@@ -116,12 +117,14 @@ static struct {
 #define ATTN_FROM	A.from
 #define ATTN_SOME	A.some
 #define ATTN_LESS	(A.some < A.t)	/* not all of them */
-#define ATTN_PAIR	A.pair
+#define ATTN_RING	A.ring
+#define ATTN_BEGIN	A.begin
 #else
 #define ATTN_FROM	0
 #define ATTN_SOME	ATTN_OF
 #define ATTN_LESS	0
-#define ATTN_PAIR	0
+#define ATTN_RING	0
+#define ATTN_BEGIN	0
 #endif
 
 #define P 0x7f80	/* +inf */
@@ -198,7 +201,7 @@ static void attn_setup(uint32_t of, uint32_t t, uint32_t s, uint32_t d, uint32_t
 	A.first = A.replay = A.got = 0;
 #endif
 #ifdef KERNELS_BACK_HALVES
-	A.from = A.pair = 0;
+	A.from = A.ring = A.begin = 0;
 	A.some = of;
 #endif
 	cfg = (A.row ? ROUTE_NORTH : ROUTE_OWN) | attn_south();
@@ -318,6 +321,7 @@ static inline void attn_ahead(const struct attn_chunks *c, uint32_t i, int own)
  * Or for the keys of row r, within a round; x bf16 [keys][t]; the sums wait in carry, binary32
  * [d][t], and are complete with the own row's keys. out may be carry where t is of. A.again
  * multiplies those that have waited. row and scalar 0: those that are complete stay in carry.
+ * ATTN_BEGIN is the first row.
  */
 #define ALL_ROWS	(~0u)
 
@@ -326,6 +330,7 @@ static __attribute__((noinline)) void attn_sums(uint32_t src, uint32_t x, uint32
 						uint32_t scalar)
 {
 	uint32_t all = r == ALL_ROWS, first = all ? 0 : r, last = all ? A.row : r, f, i;
+	const uint32_t begin = ATTN_BEGIN;
 
 	src += 2 * ATTN_FROM;
 	attn_rows16(T_X, x, all ? (A.row + 1) * ATTN_OF : ATTN_SOME);
@@ -336,9 +341,9 @@ static __attribute__((noinline)) void attn_sums(uint32_t src, uint32_t x, uint32
 	attn_again32(T_MAX, A.again, A.wide);
 	for (f = 0; f < A.d; f += A.wide) {
 		attn_rows32(D_B, carry, A.wide);
-		if (first && A.again)
+		if (first != begin && A.again)
 			vv(VMUL, D_A, D_B, T_MAX);
-		else if (first)
+		else if (first != begin)
 			vv(VMOV, D_A, D_B, 0);
 		for (r = first; r <= last; r++) {
 			if (all && r == A.row)
@@ -351,7 +356,8 @@ static __attribute__((noinline)) void attn_sums(uint32_t src, uint32_t x, uint32
 							all ? r * ATTN_OF : 0, WSE_SEND_END);
 				}
 				WSE_DSR_HALF(T_ACC, 0, i * A.t, 0);
-				wse_issue(r ? ATTN_AXPY : ATTN_AXPY + WSE_CLEAR, A.fb);
+				wse_issue(r != begin ? ATTN_AXPY : ATTN_AXPY + WSE_CLEAR,
+					  A.fb);
 			}
 		}
 		attn_of16(T_DST, out, A.wide);
@@ -370,7 +376,7 @@ static __attribute__((noinline)) void attn_sums(uint32_t src, uint32_t x, uint32
 	}
 }
 
-#include "attn_pair.h"
+#include "attn_ring.h"
 #include "attn_soft.h"
 
 #ifdef KERNELS_HALVES

@@ -54,7 +54,6 @@ static inline void routes_kgrad(void)
 	wse_route(WSE_COLOR_INDEX, ROUTE_OWN);
 #ifdef KERNELS_BACK_HALVES
 	A.kgrad = WSE_COLOR_KGRAD;
-	A.pair = A.last == 1 && A.t > 16;
 #endif
 	if (A.row)
 		wse_route(WSE_COLOR_KGRAD + (r & 1), WSE_RX(R) | WSE_TX(N));
@@ -157,7 +156,6 @@ struct attn_back {
 
 #ifdef KERNELS_BACK_HALVES
 static void attn_message(const struct attn_back *h, uint32_t last, uint32_t rest);
-static void attn_answer(uint32_t i);
 #endif
 
 /*
@@ -167,7 +165,8 @@ static void attn_answer(uint32_t i);
 static inline void attn_ds(const struct attn_back *h, struct attn_chunks *c, uint32_t r,
 			   uint32_t ds)
 {
-	const uint32_t own = r == A.row, row16 = A.row16, last = A.last, pair = ATTN_PAIR;
+	const uint32_t own = r == A.row, row16 = A.row16, last = A.last, ring = ATTN_RING;
+	const uint32_t all = ds;
 	uint32_t p = h->p, sum = ds, i = 0, step = c->keys, bytes = 2 * c->n, first = 1;
 
 	/* what else attn_chunks() does is so already */
@@ -175,27 +174,25 @@ static inline void attn_ds(const struct attn_back *h, struct attn_chunks *c, uin
 	WSE_DSR_HALF(T_X, 0, h->g, row16);
 	if (own)
 		attn_send(c->src, 0, step);
-	if (pair) {
-		attn_pair(c, own, sum);
-		attn_pair_swap(p);
-		attn_rows32(D_C, sum, step);
-		if (A.place) {
-			i = step;
-			p += bytes;
-			ds += bytes;
-		}
-		step += step;
-		bytes += bytes;
+	if (ring) {
+		attn_ring(c, own, ds);
+		attn_ring_share(p);
+		attn_rows32(D_C, ds, step);
+		i = A.place * step;
+		p += A.place * bytes;
+		ds += A.place * bytes;
+		step += last * step;
+		bytes += last * bytes;
 	}
-	do {
-		if (__builtin_expect(!pair, 1))
+	while (i < c->of) {
+		if (__builtin_expect(!ring, 1))
 			attn_chunk(c);
 		if (first) {	/* while the lanes make the first products */
 			first = 0;
 			attn_again32(V1, h->dot, c->keys);
 #ifdef KERNELS_BACK_HALVES
 			attn_message(h, 0, 1);
-			if (!A.up || pair) { /* there is room beside the products */
+			if (!A.up || ring) { /* there is room beside the products */
 				attn_again_acc(D_A, ATTN_CHUNK, c->keys);
 				vv(VMOV, D_A, V1, 0);
 				attn_again_acc(V1, ATTN_CHUNK, c->keys);
@@ -207,9 +204,7 @@ static inline void attn_ds(const struct attn_back *h, struct attn_chunks *c, uin
 		}
 		WSE_DSR_HALF(D_A, 0, p, row16);
 		WSE_DSR_HALF(D_B, 0, ds, row16);
-		p += bytes;
-		ds += bytes;
-		if (__builtin_expect(pair, 0)) {
+		if (__builtin_expect(ring, 0)) {
 			WSE_DSR_HALF(D_C, 0, sum, A.row32);
 			vv(VSUB, V0, D_C, V1);
 			sum += bytes;
@@ -223,6 +218,8 @@ static inline void attn_ds(const struct attn_back *h, struct attn_chunks *c, uin
 			vv(VSUB, V0, V0, V1);
 			attn_ahead(c, i, own);
 		}
+		p += bytes;
+		ds += bytes;
 		i += step;
 #ifdef KERNELS_DROP
 		vs(VAND, D_B, D_A, 0x7fffffff);
@@ -231,19 +228,15 @@ static inline void attn_ds(const struct attn_back *h, struct attn_chunks *c, uin
 		vv(VMUL, V0, V0, D_A);
 		vv(VMOV, D_B, V0, 0);
 #endif
-	} while (i < c->of);
-	if (pair) {
-		attn_pair_swap(sum - 2 * c->of * A.t);
-		wse_wait(6);
 	}
+	if (ring)
+		attn_ring_share(all);
 }
 
 /* P and dS of the keys of row r, and the gradients; keeps: that of q and k comes later */
 ATTN_UNIT void attn_back_unit(const struct attn_back *h, uint32_t r, uint32_t ds, int keeps)
 {
 #ifdef KERNELS_BACK_HALVES
-	if (ATTN_LESS && !A.last)
-		attn_answer(0);
 	attn_message(h, 0, 0);
 #endif
 	struct attn_chunks c = attn_chunks(h->k, h->q, A.keys, A.up, r == A.row);
@@ -260,26 +253,25 @@ ATTN_UNIT void attn_back_unit(const struct attn_back *h, uint32_t r, uint32_t ds
 		vv(VGATE, D_A, D_A, D_A);
 	}
 #endif
-#ifdef KERNELS_BACK_HALVES
-	if (ATTN_LESS && A.last) /* the columns of a head need both movers before */
-		attn_answer(0);
-	if (h->carry && ATTN_LESS) /* while mover 1 passes answers on */
-		attn_sums(h->k, ds, r, h->carry, h->carry, 0, h->scale);
-	if (ATTN_LESS)
-		attn_answer(1);
-#endif
 	attn_to_keys(h->g, h->p, r, h->dv);
 	if (keeps)
 		return;
 #ifdef KERNELS_BACK_HALVES
 	attn_message(h, 1, 0);
-	if (h->carry && !ATTN_LESS)
-		attn_sums(h->k, ds, r, h->carry, h->carry, 0, h->scale);
-	attn_message(h, 1, 1);
-#else
+#endif
 	attn_sums(h->k, ds, r, h->carry, h->carry, 0, h->scale);
+#ifdef KERNELS_BACK_HALVES
+	attn_message(h, 1, 1);
 #endif
 	attn_to_keys(h->q, ds, r, h->dk);
+}
+
+/* dq, bf16 [d][t], takes the place of q, which dk has read */
+static inline void attn_dq(uint32_t from, uint32_t q)
+{
+	attn_rows16(D_A, from, A.d);
+	attn_rows16(D_B, q, A.d);
+	vv(VMOV, D_B, D_A, 0);
 }
 
 #ifdef KERNELS_BACK_HALVES
@@ -297,7 +289,11 @@ static inline void attn_back_kernel(const struct wse_attn_back_args *a)
 	uint32_t halves = a->halves;
 
 	if (halves) {
+		carry += 2 * ATTN_CHUNK; /* of attn_ring() */
 		A.got = carry + 4 * t * a->d;
+		A.ring = A.last;
+		if (A.ring)
+			attn_ring_setup();
 		if (!attn_half_upper())
 			dot = A.got + 4 * A.head;
 	}
@@ -354,9 +350,10 @@ static inline void attn_back_kernel(const struct wse_attn_back_args *a)
 			for (r = 0; r <= A.row; r++)
 				attn_to_keys(q, ds + step * r, r, dk);
 		}
-		attn_rows16(D_A, keep ? g : carry, A.d);
-		attn_rows16(D_B, q, A.d);
-		vv(VMOV, D_B, D_A, 0);
+#ifdef KERNELS_BACK_HALVES
+		if (!halves)
+#endif
+			attn_dq(keep ? g : carry, q);
 #ifdef KERNELS_FULL
 		nth++;
 		if (share > 1)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Attention backward where rows of the upper half of a sequence do a part of the work of those
- * that mirror them (wse_attn_back_halves()); part of attn_back.h. The bits are those of the rounds
- * alone.
+ * that mirror them (wse_attn_back_halves()); part of attn_back.h.
  *
  * The last of rho rows has rho source rows, the first one has one. So here the rounds of
  * attn_back.h end with source row rho / 2, of which they take the first keys alone, and for row i
@@ -12,18 +11,15 @@
  * for the queries of that row and of all south of it. So in a slot the sums of dv and dk of two
  * source rows, or of both parts of one, become whole, in the order that they always have: those of
  * row s go north to it, those of row rho - s go south, from row 0 to row s - 1, which mirrors row
- * rho - s.
+ * rho - s. dq of row i is the sum of two parts, one a row: in the order of the slots each.
  *   slot j          row i asks: it sends row j its queries, keys and values, then g, D and
  *                   maxima (attn_message()), beside what the lanes do
  *   slots j + 1 ... rho / 2: row j does source rows for row i; in the first of them it sends the
  *                   keys and values of row i, north to all rows that take them
- *   slot rho / 2    row j answers (attn_answer()): dS of each source row but this slot's; then, as
- *                   soon as there is one, dS of the late keys
- *   then            it answers with dk and dv. dq of row i goes on over these dS, in the round of
- *                   attn.h, for sums over keys are of source rows ascending, late keys last
+ *   then            it answers with its part of dq, dk and dv (attn_answer())
  *
  * Routes that change. Asking: row i lets pass what comes from the rows behind it, and counts it,
- * before it sends; nothing of that is left when answers are there, where the route changes back.
+ * before it sends; nothing of that is left when the answer is there, where the route changes back.
  * The keys of rows that ask come from row 0, then from row 1 ...: a row that has sent them lets
  * pass those that the next row sends, which wait until then. It turns to its own before mover 1
  * takes the message of that slot, for which the next row waits. Routes of answers lead from each
@@ -42,17 +38,12 @@
 #define ROUTE_DOWN	(WSE_RX(R) | WSE_TX(S))
 
 /*
- * At work what a row asks with: q, k and v, later dk and dv, g, D, maxima; then a dS after the
- * other.
+ * At work what a row asks with: q, k and v, later dk and dv, g, D, maxima. Where it asked, the
+ * answer: its part of dq, then dk and dv.
  */
 static inline uint32_t attn_ask_k(void)
 {
 	return A.got + A.head;
-}
-
-static inline uint32_t attn_ask_ds(uint32_t i)
-{
-	return A.got + 4 * A.head + 8 * A.t + i * 2 * A.t * A.t;
 }
 
 static void attn_ask_setup(void)
@@ -60,7 +51,7 @@ static void attn_ask_setup(void)
 	uint32_t south = A.row & 1;
 
 	A.place_row = A.row;
-	A.drop_to = attn_ask_ds(A.rho / 2 - 1) + 2 * A.t * wse_attn_late_keys(A.t);
+	A.drop_to = A.got + 4 * A.head + 8 * A.t;
 	wse_route(ASK_COLOR, ROUTE_PASS | (A.row ? WSE_TX(N) : 0));
 	wse_route(ANSWER_COLOR + south, ROUTE_DOWN);
 	wse_route(ANSWER_COLOR + 1 - south, ROUTE_NORTH);
@@ -77,6 +68,7 @@ static void attn_ask_done(void)
 	wse_route(ANSWER_COLOR + 1 - (A.row & 1), ROUTE_NONE);
 	wse_route(ASK_COLOR, ROUTE_NONE);
 	wse_route(WSE_COLOR_UP, ROUTE_NONE);
+	attn_ring_done();
 }
 
 /* takes so many of a source row's keys, the first or the last ones */
@@ -87,40 +79,26 @@ static __attribute__((noinline)) void attn_take_keys(uint32_t some, int last)
 }
 
 /*
- * Answer i, which mover 1 passes on from row to row: those of the rows before it first, then a row
- * that answers sends its own, and a row that asked takes that of the row that mirrors it. The
- * outermost rows come first, so nothing comes behind what a row takes.
+ * As many words as two arrays bf16 [d][t] have, which mover 1 passes on from row to row: those of
+ * the rows before it first, then a row that answers sends its own, and a row that asked takes that
+ * of the row that mirrors it. The outermost rows come first, so nothing comes behind what a row
+ * takes.
  */
-static __attribute__((noinline)) void attn_answer(uint32_t i)
+static __attribute__((noinline)) void attn_answer(uint32_t at)
 {
-	uint32_t half = A.rho / 2, row = A.place_row, upper = row < half, n = 1, at = attn_ask_k();
-	uint32_t before = upper ? row : A.rho - 1 - row, rest = half - 1 - before;
-	uint32_t words = A.head / 2;
+	uint32_t half = A.rho / 2, row = A.row, upper = row < half;
+	uint32_t before = upper ? row : A.rho - 1 - row, words = A.head / 2;
 
-	if (i == 1) {
-		words = wse_attn_late_keys(A.t) * A.t / 2;
-		at = attn_ask_ds(rest);
-	} else if (!i) {
-		words = A.t * A.t / 2;
-		n = rest;
-		before = before * (half - 1) - before * (before - 1) / 2;
-		at = attn_ask_ds(0);
-	}
 	wse_dsr_fabin(V1, ANSWER_COLOR + (~row & 1));
 	attn_dsr(D_K, ANSWER_COLOR + (row & 1), words, before,
 		 WSE_KIND_TYPE(WSE_KIND_FABOUT, WSE_DT_I32));
 	if (before)
 		attn_move(M1, D_K, V1);
-	if (!n)
-		return;
-	attn_words(T_DST, at, words, n, 4 * words);
-	if (!upper) {
+	attn_words(T_DST, at, words, 1, 0);
+	if (upper)
+		attn_move(M1, D_K, T_DST);
+	else
 		attn_move(M1, T_DST, V1);
-		return;
-	}
-	if (i == 1) /* the lanes have just made it */
-		wse_wait(1);
-	attn_move(M1, D_K, T_DST);
 }
 
 /*
@@ -165,19 +143,19 @@ static __attribute__((noinline)) void attn_message(const struct attn_back *h, ui
 	attn_move(M1, T_DST, V1);
 }
 
-/* the slots in which this row does source rows for the mirrored one */
-static void attn_help(uint32_t p)
+/* the slots in which this row does source rows for the mirrored one; p, ds, carry: its work */
+static void attn_help(uint32_t p, uint32_t ds, uint32_t carry)
 {
 	uint32_t row = A.row, color = A.color, half = A.rho / 2, north = row ? WSE_TX(N) : 0, s;
 	uint32_t q = A.got, k = q + A.head, v = k + A.head, g = v + A.head, dot = g + A.head;
-	uint32_t max = dot + 4 * A.t, ds = attn_ask_ds(0);
 	const struct attn_back h = {.q = q,
 				    .k = k,
 				    .v = v,
 				    .g = g,
-				    .max = max,
+				    .max = dot + 4 * A.t,
 				    .dot = dot,
 				    .p = p,
+				    .carry = carry,
 				    .dk = k,
 				    .dv = v};
 
@@ -185,14 +163,13 @@ static void attn_help(uint32_t p)
 	wse_route(WSE_COLOR_UP, ROUTE_OWN | north);
 	A.color = WSE_COLOR_UP;
 	A.kgrad = WSE_COLOR_DOWN;
-	A.row = A.rho - 1 - row;
+	A.begin = A.row = A.rho - 1 - row;
 	wse_dsr_base(T_IN, WSE_COLOR_UP, 1, 1);
 	wse_dsr_base(T_OUT, WSE_COLOR_UP, 1, 1);
 	for (s = row + 1; s <= half; s++) {
 		if (s == half)
 			attn_take_keys(wse_attn_late_keys(A.t), 1);
 		attn_back_unit(&h, A.rho - s, ds, 0);
-		ds += 2 * A.t * A.t;
 		if (s > row + 1)
 			continue;
 		wse_wait(1);
@@ -203,6 +180,9 @@ static void attn_help(uint32_t p)
 	A.color = color;
 	A.kgrad = WSE_COLOR_KGRAD;
 	A.row = row;
+	A.begin = 0;
+	attn_answer(carry);
+	attn_answer(k);
 }
 
 /* tokens from A.from on of the mirrored row's answer */
@@ -219,7 +199,7 @@ static __attribute__((noinline)) void attn_take(uint32_t from, uint32_t to)
 static void attn_back_halves(const struct attn_back *h, uint32_t ds)
 {
 	uint32_t half = A.rho / 2, row = A.row, last = row < half ? row : half, r;
-	uint32_t dk = attn_ask_k();
+	uint32_t dq = A.got, dk = dq + 2 * A.head, dv = dk + A.head;
 
 	A.slot = 0;
 	if (row >= half) { /* what the mirrored row needs: maxima behind D, which is there */
@@ -235,29 +215,25 @@ static void attn_back_halves(const struct attn_back *h, uint32_t ds)
 		attn_back_unit(h, r, ds, 0);
 	}
 	if (row < half) {
-		attn_help(h->p);
-		attn_answer(2);
+		attn_dq(h->carry, h->q);
+		attn_help(h->p, ds, h->carry);
 		return;
 	}
-	/*
-	 * Mover 1 has begun dk, so the mirrored row has all that was asked. Lanes are behind dv,
-	 * more of whose sums than the DOT queue holds mover 1 took behind dS of the late keys.
-	 */
-	if (row + 1 < A.rho)
-		wse_route(ASK_COLOR, ROUTE_PASS | WSE_TX(N));
-	attn_take_keys(wse_attn_late_keys(A.t), 1);
-	for (r = half; r <= row; r++) {
-		if (r == row && r > half)
-			attn_turn();
-		attn_sums(h->k, attn_ask_ds(row - r), r, h->carry, h->carry, 0, h->scale);
-		if (r == half)
-			attn_answer(2);
-		if (r < row)
-			attn_take_keys(A.t, 0);
-	}
+	attn_take_keys(A.t, 0);
+	attn_answer(dq);
+	attn_answer(dk);
 	wse_wait(4);
+	if (row + 1 < A.rho)	/* all that was asked is there by now */
+		wse_route(ASK_COLOR, ROUTE_PASS | WSE_TX(N));
+	attn_rows32(D_A, h->carry, A.d);
+	attn_rows32(D_B, dq, A.d);
+	attn_rows16(T_DST, h->q, A.d);
+	vv(VADD, D_B, D_A, D_B);
+	vs(VMUL, T_DST, D_B, h->scale);
+	if (row == half)
+		attn_take_keys(wse_attn_late_keys(A.t), 1);
 	attn_take(dk, h->dk);
-	attn_take(dk + A.head, h->dv);
+	attn_take(dv, h->dv);
 	attn_take_keys(A.t, 0);
 }
 

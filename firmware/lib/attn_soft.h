@@ -73,18 +73,18 @@ static __attribute__((noinline)) void attn_p(uint32_t s, uint32_t own, uint32_t 
  */
 static inline void attn_p_again(const struct attn_chunks *c, uint32_t r, uint32_t p, uint32_t max)
 {
-	const uint32_t own = r == A.row, row16 = A.row16, pair = ATTN_PAIR;
+	const uint32_t own = r == A.row, row16 = A.row16, ring = ATTN_RING;
 	uint32_t i = 0, a = 0, next = 0, s = p, to = p, step = c->keys, bytes = 2 * c->n;
 
-	if (pair) {
-		attn_pair(c, own, s);
-		attn_rows32(D_A, s, step);
-		if (A.place) {
-			i = step;
-			to += bytes;
-		}
-		step += step;
-		bytes += bytes;
+	if (ring) {
+		attn_ring(c, own, p);
+		attn_rows32(D_A, p, step);
+		i = A.place * step;
+		if (i >= c->of)
+			return;
+		to += A.place * bytes;
+		step += A.last * step;
+		bytes += A.last * bytes;
 	} else {
 		attn_chunk(c);
 	}
@@ -99,7 +99,7 @@ static inline void attn_p_again(const struct attn_chunks *c, uint32_t r, uint32_
 			}
 			attn_columns(a, max);
 		}
-		if (__builtin_expect(pair, 0)) {
+		if (__builtin_expect(ring, 0)) {
 			WSE_DSR_HALF(D_A, 0, s + 4 * a, A.row32 - a);
 			vv(VSUB, V0, D_A, T_MAX);
 			s += bytes;
@@ -121,7 +121,7 @@ static inline void attn_p_again(const struct attn_chunks *c, uint32_t r, uint32_
 		vsoft_exp(D_B);
 		if (i >= c->of)
 			break;
-		if (__builtin_expect(!pair, 1))
+		if (__builtin_expect(!ring, 1))
 			attn_chunk(c);
 	}
 	if (own)

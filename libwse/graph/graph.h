@@ -176,6 +176,7 @@ struct wse_graph {
 	uint32_t nspills;
 	/* graphs of one model with another order of sums have another; 0 or 1: the plain one */
 	uint32_t variant;
+	uint32_t parts; /* 1: rows share attention's backward pass, some sums are of two parts */
 	uint32_t every; /* of so many blocks the first one's input is kept, for the plan; 0: all */
 	uint32_t nforward; /* operations up to here are the forward pass, the loss included */
 	/* no others are there: units have no gradient and no transposed image */

@@ -81,7 +81,7 @@ static int may_halve(const struct wse_graph *g, const struct wse_op *op, int on,
 		*work = on ? wse_attn_halves_work(t, d) : wse_attn_work(t, s, d, heads);
 		return wse_attn_halves(t, s, d);
 	}
-	*work = on ? wse_attn_back_halves_work(t, s, d) : wse_attn_back_work(t, s, d, heads);
+	*work = on ? wse_attn_back_halves_work(t, d) : wse_attn_back_work(t, s, d, heads);
 	return op->kind == WSE_OP_ATTN_BACK && wse_attn_back_halves(t, s, d);
 }
 
@@ -101,6 +101,9 @@ int wse_attn_halve(struct wse_graph *g, uint32_t program, enum wse_attn_shares s
 		wse_graph_resize(g, op->out[back ? OUT_BACK_WORK : OUT_WORK], work);
 		n += on;
 	}
+	g->parts = 0;
+	for (uint32_t i = 0; i < g->nops; i++)
+		g->parts |= g->ops[i].kind == WSE_OP_ATTN_BACK && g->ops[i].arg[A_HALVES];
 	return n;
 }
 
@@ -272,7 +275,8 @@ static struct wse_attn_shape shape_of(const struct wse_graph *g, const struct ws
 				       op->arg[A_KV],
 				       0,
 				       NULL,
-				       NULL};
+				       NULL,
+				       op->arg[A_HALVES]};
 }
 
 static int attn_run_oracle(struct wse_oracle_run *o, const struct wse_op *op)

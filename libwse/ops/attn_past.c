@@ -121,7 +121,7 @@ static int row_oracle(const struct wse_graph *g, const struct wse_op *op, uint32
 	struct wse_tile tile = {.rows = n + 1, .cols = cols, .lanes = g->tile.lanes};
 	struct wse_attn_shape shape = {(uint32_t)tokens, (uint32_t)tokens, op->arg[A_D],
 				       op->arg[A_HEADS], op->arg[A_GROUP], op->arg[A_KV],
-				       longest(g, op),	 slopes,	   NULL};
+				       longest(g, op),	 .slopes = slopes};
 	uint16_t *x = calloc((size_t)per * cols * tokens, 2), *y = calloc(width * tokens, 2);
 	float *stat = calloc(2 * width * tokens, sizeof(*stat));
 	int ret = x && y && stat ? 0 : -ENOMEM;

@@ -164,7 +164,8 @@ static int try_program(struct wse_graph *g, uint32_t i, const struct wse_graph_p
 }
 
 /*
- * A graph that has found its places takes such a program where it fits, too: the bits are the same.
+ * A graph that has found its places takes such a program where it fits, too. Forward the bits are
+ * the same; where backward is shared, the graph's parts say so.
  */
 static int try_halves(struct wse_graph *g)
 {

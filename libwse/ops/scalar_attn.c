@@ -30,7 +30,10 @@ struct part {
 	float *sum;	     /* forward: [d][t] */
 	float slope;	     /* of the head; where there are slopes at all */
 	int sloped;
-	uint32_t step;		     /* keys of a pass, of several; 0: all keys come together */
+	uint32_t step; /* keys of a pass, of several; 0: all keys come together */
+	/* backward, where rows share the work: keys before the late ones of the middle row */
+	uint32_t early;
+	uint32_t ring; /* keys of a chunk that columns of a head add by turns; 0: west to east */
 	const struct wse_drop *drop; /* NULL: there is none */
 	uint32_t token, feature;     /* numbers of the row's first token, of the head's first key */
 };
@@ -51,13 +54,31 @@ static int masked(const struct part *a, uint32_t key, uint32_t t)
 	return key > a->n - a->t + t;
 }
 
-/* out[key][t] = sum over f ascending of kv[f][key] x[f][t], of one column's features */
-static void over_column(const struct part *a, const float *kv, const float *x, float *out)
+/* of a head's columns the one whose products of a key come last, behind those west of it */
+static uint32_t last_column(const struct part *a, uint32_t key)
 {
-	memset(out, 0, sizeof(*out) * a->n * a->t);
+	uint32_t columns = a->d / a->own, in = key % a->t;
+
+	if (!a->ring)
+		return columns - 1;
+	if (key >= a->early && key / a->t == a->early / a->t)
+		in -= a->early % a->t;
+	return in / a->ring % columns;
+}
+
+/*
+ * out[key][t] = sum over f ascending of kv[f][key] x[f][t], of one column's features, for the keys
+ * whose last column is `last`
+ */
+static void over_column(const struct part *a, const float *kv, const float *x, uint32_t last,
+			float *out)
+{
 	for (uint32_t key = 0; key < a->n; key++) {
 		float *acc = out + (size_t)key * a->t;
 
+		if (last_column(a, key) != last)
+			continue;
+		memset(acc, 0, sizeof(*acc) * a->t);
 		for (uint32_t f = 0; f < a->own; f++) {
 			float w = kv[f * a->stride + key];
 
@@ -69,15 +90,21 @@ static void over_column(const struct part *a, const float *kv, const float *x, f
 	}
 }
 
-/* of all columns, west to east; x lies like q, or like o */
+/* of all columns; x lies like q, or like o */
 static void over_features(const struct part *a, const float *kv, const float *x, size_t x_step)
 {
-	over_column(a, kv, x, a->s);
-	for (uint32_t c = 1; c < a->d / a->own; c++) {
-		over_column(a, kv + c * a->in, x + c * x_step, a->more);
-		for (size_t i = 0; i < (size_t)a->n * a->t; i++)
-			a->s[i] = ew_add(a->s[i], a->more[i]);
-	}
+	uint32_t columns = a->d / a->own;
+
+	for (uint32_t last = 0; last < columns; last++)
+		for (uint32_t i = 1; i <= columns; i++) {
+			uint32_t c = (last + i) % columns;
+
+			over_column(a, kv + c * a->in, x + c * x_step, last,
+				    i > 1 ? a->more : a->s);
+			for (size_t k = 0; i > 1 && k < (size_t)a->n * a->t; k++)
+				if (last_column(a, (uint32_t)(k / a->t)) == last)
+					a->s[k] = ew_add(a->s[k], a->more[k]);
+		}
 }
 
 /* the scores of all keys; a slope comes behind the columns' sums */
@@ -209,6 +236,27 @@ static void forward(const struct part *a, uint16_t *o, float *m, float *r)
 				wse_f32_to_bf16_ftz(ew_mul(a->sum[(size_t)f * a->t + t], r[t]));
 }
 
+/*
+ * sum [t] over keys of k dS: of all, or of the early ones, and of the others, whose rows come last
+ * one first
+ */
+static void dq_of(const struct part *a, const float *k, float *sum)
+{
+	float late[1024] = {0};
+	uint32_t n = a->early < a->n ? a->early : a->n;
+
+	memset(sum, 0, sizeof(*sum) * a->t);
+	over_keys(a, k, a->ds, 0, n, sum);
+	if (n == a->n)
+		return;
+	for (uint32_t to = a->n, from; to > n; to = from) {
+		from = to - a->t > n ? to - a->t : n;
+		over_keys(a, k, a->ds, from, to, late);
+	}
+	for (uint32_t t = 0; t < a->t; t++)
+		sum[t] = ew_add(sum[t], late[t]);
+}
+
 /* dq; P and dS stay for dv and dk */
 static void backward(const struct part *a, const float *o, const float *dout, float scale,
 		     uint16_t *dq)
@@ -244,8 +292,7 @@ static void backward(const struct part *a, const float *o, const float *dout, fl
 		}
 	drop(a, 0, a->n);
 	for (uint32_t f = 0; f < a->d; f++) {
-		memset(acc, 0, sizeof(*acc) * a->t);
-		over_keys(a, a->k + row_of(a, f, a->in), a->ds, 0, a->n, acc);
+		dq_of(a, a->k + row_of(a, f, a->in), acc);
 		for (uint32_t t = 0; t < a->t; t++)
 			dq[row_of(a, f, a->in) + t] = wse_f32_to_bf16_ftz(ew_mul(acc[t], scale));
 	}
@@ -357,6 +404,8 @@ static struct part part_of(const struct whole *w, uint32_t c, uint32_t a, uint32
 		.sloped = w->s.slopes != NULL,
 		.step = wse_attn_keeps(w->t, w->s.longest ? w->s.longest : w->s.s) ? 0 : w->t,
 		.drop = w->s.drop && w->s.drop->keep ? w->s.drop : NULL,
+		.early = w->s.halves ? (w->rho / 2 + 1) * w->t - wse_attn_late_keys(w->t)
+				     : UINT32_MAX,
 		.token = first + i * w->t,
 		.feature = head * w->s.s,
 	};
@@ -468,6 +517,8 @@ int wse_attn_back_oracle(const struct wse_tile *tile, const struct wse_attn_shap
 				struct part *p = &rows[i];
 
 				*p = part_of(&w, c, a, first, i);
+				if (shape->halves)
+					p->ring = wse_attn_keys(w.t);
 				p->m = max + head * n + tok;
 				p->r = recip + head * n + tok;
 				p->p = w.p + (size_t)i * shape->s * w.t;

@@ -34,6 +34,12 @@
  *   dP[t'] = +0, + v[f][t'] * g[f] for f ascending
  *   dS[t'] = bf16((dP - D) * P)
  *   dq[f]  = bf16((+0, + k[f][t'] * dS[t'] for t' ascending) * scale)
+ * where rows share this work (wse_attn_back_halves()), for rows i from rho / 2 on, with T / 16 * 8
+ * late keys of row rho / 2, E keys before these (in rows before, E is not reached):
+ *   dq[f]  = bf16(((+0, + k[f][t'] * dS[t'] for t' < E ascending) + late) * scale)
+ *   late   = +0, + k[f][t'] * dS[t'] for t' >= E, of rows i, i - 1 ... rho / 2, ascending in each
+ * and s and dP are the sums of a head's G columns in an order by 64 / T keys of a row (the late
+ * ones counted anew): of the n-th of these chunks, those of columns n + 1, n + 2 ..., n, modulo G
  * With dropout (drop.h: feature head * s + t', token t of the micro-batch) P is +0 behind l where
  * it is dropped or not above 0, r is 1 / l times 1 / (1 - rate), D is multiplied by 1 - rate, and
  *   dP[t'] = +0 where P is
@@ -63,6 +69,7 @@ struct wse_attn_shape {
 	/* of all heads, the first column's first: heads * cols / group; NULL: there are none */
 	const float *slopes;
 	const struct wse_drop *drop; /* of P; NULL: there is none */
+	uint32_t halves;	     /* backward: rows share their work */
 };
 
 /* -EINVAL: the shape does not fit the tile; -ENOMEM */

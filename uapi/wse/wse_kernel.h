@@ -45,6 +45,7 @@ enum wse_color {
 	WSE_COLOR_SWAP = 15,
 	WSE_COLOR_UP = 19,	/* keys and values to a sequence's first row */
 	WSE_COLOR_DOWN = 20,	/* 20 and 21: and on, row r to r + 1 on WSE_COLOR_DOWN + (r & 1) */
+	WSE_COLOR_GROUP_WRAP = 22, /* a head group's last column back to its first */
 };
 
 /*
@@ -247,8 +248,9 @@ static inline int wse_attn_keeps_ds(uint32_t t, uint32_t s, uint32_t d)
 }
 
 /*
- * Backward, in halves_both.elf and its like: may mirrored rows share their work. The bits
- * are the same. Not where a core keeps dS of all keys.
+ * Backward, in halves_both.elf and its like: may mirrored rows share their work. dq of the lower
+ * half of the rows then is the sum of two parts, and sums over the columns of a head have another
+ * order. Not where a core keeps dS of all keys.
  */
 static inline int wse_attn_back_halves(uint32_t t, uint32_t s, uint32_t d)
 {
@@ -269,14 +271,12 @@ static inline uint32_t wse_attn_back_work(uint32_t t, uint32_t s, uint32_t d, ui
 }
 
 /*
- * with halves of rows: these, and of a mirrored row queries, g, sums and maxima, keys and values,
- * dS of all source rows but one in its half, which are of a sequence's rows less two, and of late
- * keys of one
+ * with halves of rows: these, and of a mirrored row queries, g, sums and maxima, keys and values;
+ * a chunk of sums
  */
-static inline uint32_t wse_attn_back_halves_work(uint32_t t, uint32_t s, uint32_t d)
+static inline uint32_t wse_attn_back_halves_work(uint32_t t, uint32_t d)
 {
-	return 12 * t + 4 * t * t + 12 * t * d + (s / t / 2 - 1) * 2 * t * t +
-	       2 * t * wse_attn_late_keys(t) + 16;
+	return 12 * t + 4 * t * t + 12 * t * d + 128 + 16;
 }
 
 /*

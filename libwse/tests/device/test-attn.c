@@ -42,7 +42,7 @@ struct data {
 };
 
 /* what a shape has beside what is in train.elf */
-enum { SLOPES = 1, DROPS = 2 };
+enum { SLOPES = 1, DROPS = 2, HALVES = 4 };
 
 /* normally distributed; wild: now and then large, an infinity or a NaN */
 static uint16_t *numbers(size_t n, float scale, int wild)
@@ -74,12 +74,12 @@ static void data_init(struct data *d, const struct wse_tile *tile, const struct 
 {
 	size_t n;
 
-	*d = (struct data){
-		.s = {s->t * tile->rows, s->s, s->d, s->heads, s->group, s->kv, 0, NULL, NULL},
-		.all = s->d * (s->heads + 2 * kv_of(s)) * tile->cols,
-		.width = s->d * s->heads * tile->cols,
-		.heads = s->heads * tile->cols,
-		.scale = 1 / sqrtf((float)s->d)};
+	*d = (struct data){.s = {s->t * tile->rows, s->s, s->d, s->heads, s->group, s->kv,
+				 .halves = !!(beside & HALVES)},
+			   .all = s->d * (s->heads + 2 * kv_of(s)) * tile->cols,
+			   .width = s->d * s->heads * tile->cols,
+			   .heads = s->heads * tile->cols,
+			   .scale = 1 / sqrtf((float)s->d)};
 	n = (size_t)d->width * d->s.tokens;
 	d->slopes = beside & SLOPES ? some_slopes(d->heads / s->group) : NULL;
 	d->s.slopes = d->slopes;
@@ -193,17 +193,19 @@ static void test_shape(struct rig *g, const char *program, const struct shape *s
 	if (halves)
 		work = wse_attn_halves_work(s->t, s->d);
 	/* what remains for it beside the program and the operands */
-	back_halves &= wse_attn_back_halves_work(s->t, s->s, s->d) +
-			       (5 * h * 2 + 8 * s->heads) * s->t + 64 <
-		       g->end - g->base;
+	back_halves &=
+		wse_attn_back_halves_work(s->t, s->d) + (5 * h * 2 + 8 * s->heads) * s->t + 64 <
+		g->end - g->base;
 	if (back_halves) {
-		work_back = wse_attn_back_halves_work(s->t, s->s, s->d);
+		work_back = wse_attn_back_halves_work(s->t, s->d);
 		b.halves = 1;
+		beside |= HALVES;
 	}
-	snprintf(name, sizeof(name), "%s: t %u, s %u, d %u, %u heads of %u, %u columns each%s%s%s",
+	snprintf(name, sizeof(name),
+		 "%s: t %u, s %u, d %u, %u heads of %u, %u columns each%s%s%s%s",
 		 wse_device_uri(g->dev), s->t, s->s, s->d, s->heads, kv_of(s), s->group,
-		 beside & SLOPES ? ", slopes" : "", beside & DROPS ? ", dropout" : "",
-		 wild ? ", wild" : "");
+		 back_halves ? ", halves" : "", beside & SLOPES ? ", slopes" : "",
+		 beside & DROPS ? ", dropout" : "", wild ? ", wild" : "");
 	data_init(&d, &g->tile, s, wild, beside);
 	rig_clear(g);
 	a.qkv = rig_alloc(g, d.all / g->tile.cols * s->t * 2);
@@ -374,11 +376,13 @@ int main(void)
 		{32, 128, 8, 2, 1, 0},	{32, 64, 8, 1, 1, 0},  {64, 256, 4, 1, 1, 0},
 		{32, 128, 8, 1, 2, 0},	{48, 192, 4, 1, 2, 0},
 	};
-	static const struct shape halved8[] = {{32, 256, 8, 2, 1, 0},
-					       {48, 192, 8, 1, 1, 0},
-					       {32, 256, 16, 1, 2, 0},
-					       {16, 128, 16, 2, 1, 0},
-					       {24, 192, 8, 1, 2, 0}};
+	static const struct shape halved8[] = {{32, 256, 8, 2, 1, 0},  {48, 192, 8, 1, 1, 0},
+					       {32, 256, 16, 1, 2, 0}, {16, 128, 16, 2, 1, 0},
+					       {24, 192, 8, 1, 2, 0},  {16, 128, 8, 1, 2, 0}};
+	/* chunks that columns have by turns: more or fewer than columns, or no multiple */
+	static const struct shape halved_cols[] = {{32, 128, 4, 1, 3, 0}, {24, 96, 8, 1, 6, 0},
+						   {40, 160, 4, 1, 3, 0}, {32, 128, 8, 1, 6, 0},
+						   {24, 96, 4, 2, 3, 0},  {32, 128, 4, 1, 2, 0}};
 	static const struct shape halved16[] = {{16, 256, 8, 1, 1, 0}, {24, 192, 8, 1, 1, 0}};
 	static const struct shape halved_shared[] = {
 		{32, 128, 8, 2, 1, 1}, {32, 128, 8, 2, 2, 1}, {32, 128, 8, 4, 1, 2}};
@@ -419,7 +423,11 @@ int main(void)
 	}
 	test_program("sim:func,rows=4,cols=4,races=1", "halves_both.elf", halved, COUNT(halved));
 	test_program("sim:func,rows=8,cols=2,races=1", "halves_both.elf", halved8, COUNT(halved8));
+	test_program("sim:func,rows=4,cols=6,races=1", "halves_both.elf", halved_cols,
+		     COUNT(halved_cols));
 	for (int seed = 1; seed <= 2; seed++) {
+		snprintf(uri, sizeof(uri), "sim:func,rows=4,cols=12,shuffle=1,seed=%d", seed);
+		test_program(uri, "halves_both.elf", halved_cols, COUNT(halved_cols));
 		snprintf(uri, sizeof(uri), "sim:func,rows=8,cols=4,shuffle=1,seed=%d", seed);
 		test_program(uri, "halves_both.elf", halved, COUNT(halved));
 		test_program(uri, "halves_both.elf", halved8, COUNT(halved8));
