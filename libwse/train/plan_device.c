@@ -305,7 +305,7 @@ static int fewest_cycles(struct search *y, uint64_t micro_batch)
 }
 
 /* numbers of tiles that are not better than the best of fewer, one after the other: enough tried */
-#define WORSE_MOST 2
+#define WORSE_MOST 4
 
 int wse_plan_device_make(const struct wse_model *m, struct wse_plan_device *d, uint64_t batch,
 			 uint64_t micro_batch, uint32_t systems, struct wse_plan *p)
