@@ -321,7 +321,7 @@ static inline void attn_ahead(const struct attn_chunks *c, uint32_t i, int own)
  * Or for the keys of row r, within a round; x bf16 [keys][t]; the sums wait in carry, binary32
  * [d][t], and are complete with the own row's keys. out may be carry where t is of. A.again
  * multiplies those that have waited. row and scalar 0: those that are complete stay in carry.
- * ATTN_BEGIN is the first row.
+ * The first row is ATTN_BEGIN: row 0, or the last one where they come in reverse.
  */
 #define ALL_ROWS	(~0u)
 

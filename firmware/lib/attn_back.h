@@ -289,7 +289,7 @@ static inline void attn_back_kernel(const struct wse_attn_back_args *a)
 	uint32_t halves = a->halves;
 
 	if (halves) {
-		carry += 2 * ATTN_CHUNK; /* of attn_ring() */
+		carry += 2 * ATTN_CHUNK; /* sums behind dS: attn_ring() */
 		A.got = carry + 4 * t * a->d;
 		A.ring = A.last;
 		if (A.ring)

@@ -13,7 +13,8 @@
  * of two chunks goes afterwards.
  *
  * No deadlock: mover 1 takes the chunks in order in all columns, and of a chunk waits for the
- * column to the west, up to the one that begins.
+ * column to the west, up to the one that begins. P and dS go by mover 1 while mover 0, which waits
+ * for nothing else then, takes others.
  */
 #ifndef WSE_ATTN_RING_H
 #define WSE_ATTN_RING_H

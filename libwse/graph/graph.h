@@ -199,6 +199,12 @@ struct wse_graph {
 	int failed;	/* -ENOMEM while building: wse_graph_finish() says so */
 };
 
+/* what a checkpoint says of a graph's order of sums (variant); 0 or 1: the plain one */
+static inline uint32_t wse_graph_order(const struct wse_graph *g)
+{
+	return g->variant | g->parts << 16;
+}
+
 /* of a core: as many as a core has sums in its accumulators for a feature of a block */
 #define WSE_TOKENS_MAX 64u
 

@@ -222,7 +222,7 @@ int wse_session_open_part(struct wse_session *s, const struct wse_config *cfg,
 		.rows = s->tile.rows,
 		.cols = s->plan.graph.tile.cols,
 		.lanes = s->tile.lanes,
-		.variant = s->plan.graph.variant | s->plan.graph.parts << 16,
+		.variant = wse_graph_order(&s->plan.graph),
 	};
 	snprintf(start, sizeof(start), "seed %llu", (unsigned long long)cfg->seed);
 	wse_ckpt_start(&mc, &s->state, start);

@@ -272,7 +272,7 @@ static inline uint32_t wse_attn_back_work(uint32_t t, uint32_t s, uint32_t d, ui
 
 /*
  * with halves of rows: these, and of a mirrored row queries, g, sums and maxima, keys and values;
- * a chunk of sums
+ * room behind dS for sums, as long as a chunk of it
  */
 static inline uint32_t wse_attn_back_halves_work(uint32_t t, uint32_t d)
 {

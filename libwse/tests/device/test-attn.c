@@ -192,10 +192,6 @@ static void test_shape(struct rig *g, const char *program, const struct shape *s
 
 	if (halves)
 		work = wse_attn_halves_work(s->t, s->d);
-	/* what remains for it beside the program and the operands */
-	back_halves &=
-		wse_attn_back_halves_work(s->t, s->d) + (5 * h * 2 + 8 * s->heads) * s->t + 64 <
-		g->end - g->base;
 	if (back_halves) {
 		work_back = wse_attn_back_halves_work(s->t, s->d);
 		b.halves = 1;
