@@ -24,30 +24,44 @@ void wse_rows_fini(struct wse_rows *r)
 	memset(r, 0, sizeof(*r));
 }
 
-static int by_number(const void *a, const void *b)
+/* reads by their rows, those of one row in order: read[0 .. n - 1], of as many again */
+static uint32_t *by_row(uint32_t *read, const uint32_t *of, size_t n)
 {
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	uint32_t *to = read + n, any = 0;
 
-	return (x > y) - (x < y);
+	for (size_t i = 0; i < n; i++) {
+		read[i] = (uint32_t)i;
+		any |= of[i];
+	}
+	for (uint32_t shift = 0; shift < 32 && any >> shift; shift += 8) {
+		uint32_t at[257] = {0}, *from = read;
+
+		for (size_t i = 0; i < n; i++)
+			at[(of[i] >> shift & 255) + 1]++;
+		for (uint32_t d = 1; d < 256; d++)
+			at[d] += at[d - 1];
+		for (size_t i = 0; i < n; i++)
+			to[at[of[from[i]] >> shift & 255]++] = from[i];
+		read = to;
+		to = from;
+	}
+	return read;
 }
 
 int wse_rows_make(struct wse_rows *r, const uint32_t *of, const float *dx, uint32_t tokens,
 		  uint32_t reads, uint32_t width)
 {
 	size_t n = (size_t)tokens * reads;
-	uint64_t *key = malloc((n + 1) * sizeof(*key)); /* row, read of a token */
+	uint32_t *room = malloc((2 * n + 1) * sizeof(*room));
+	const uint32_t *read = room ? by_row(room, of, n) : NULL;
 	uint32_t rows = 0;
-	int ret = key ? 0 : -ENOMEM;
+	int ret = room ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < n && !ret; i++)
-		key[i] = (uint64_t)of[i] << 32 | i;
-	if (!ret)
-		qsort(key, n, sizeof(*key), by_number);
-	for (size_t i = 0; i < n && !ret; i++)
-		rows += !i || key[i] >> 32 != key[i - 1] >> 32;
+		rows += !i || of[read[i]] != of[read[i - 1]];
 	ret = ret ? ret : alloc(r, rows, width);
 	for (size_t i = 0; i < n && !ret; i++) {
-		uint32_t row = (uint32_t)(key[i] >> 32), k = (uint32_t)key[i];
+		uint32_t k = read[i], row = of[k];
 		const float *from = dx + (size_t)(k % reads) * width * tokens + k / reads;
 		float *to;
 
@@ -59,7 +73,7 @@ int wse_rows_make(struct wse_rows *r, const uint32_t *of, const float *dx, uint3
 		for (uint32_t j = 0; j < width; j++)
 			to[j] += from[(size_t)j * tokens];
 	}
-	free(key);
+	free(room);
 	return ret;
 }
 

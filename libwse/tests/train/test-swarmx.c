@@ -189,6 +189,30 @@ static void row_makers(void)
 	wse_rows_fini(&found);
 }
 
+/* numbers of one to four bytes, that differ in any one of them */
+static void row_numbers(void)
+{
+	static const uint32_t of[] = {0x01020304, 3, 0x304, 0x20304, 0x01020303, 0x01020404,
+				      0x304,	  0, 3,	    0xff,    0xff000000, 3};
+	enum { T = sizeof(of) / sizeof(of[0]) };
+	float dx[T];
+	struct wse_rows r;
+	int bad;
+
+	for (uint32_t t = 0; t < T; t++)
+		dx[t] = (float)(1u << t);
+	bad = wse_rows_make(&r, of, dx, T, 1, 1);
+	for (uint32_t i = 0; i < r.n && !bad; i++) {
+		float want = 0;
+
+		for (uint32_t t = 0; t < T; t++)
+			want += of[t] == r.row[i] ? dx[t] : 0;
+		bad = (i && r.row[i] <= r.row[i - 1]) || r.data[i] != want;
+	}
+	ok(!bad && r.n == 9, "rows of large numbers: ascending, each with its sum");
+	wse_rows_fini(&r);
+}
+
 static void row_sums(void)
 {
 	struct wse_row_sum s;
@@ -517,6 +541,7 @@ int main(void)
 	reduction();
 	given_back();
 	row_makers();
+	row_numbers();
 	row_sums();
 	dealt();
 	devices();
