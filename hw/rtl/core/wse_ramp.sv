@@ -83,6 +83,18 @@ module wse_ramp (
                 |(x & 24'hcccccc), |(x & 24'haaaaaa)};
   endfunction
 
+  // bit c of x, 0 beyond its end; a simulator need not compare what a shift by 5 bits says
+  function automatic logic at(input logic [23:0] x, input logic [4:0] c);
+    at = 1'({8'd0, x} >> c);
+  endfunction
+
+  // of color c's slot
+  function automatic logic at_slot(input logic [23:0] x0, input logic [23:0] x1,
+                                   input logic [23:0] x2, input logic [23:0] x3,
+                                   input logic [4:0] c, input logic [1:0] slot);
+    at_slot = slot[1] ? (slot[0] ? at(x3, c) : at(x2, c)) : (slot[0] ? at(x1, c) : at(x0, c));
+  endfunction
+
   // ---- receive ----
   logic [31:0] data [128];              // {color, slot}
   logic [31:0] data_n [128];            // what came from north: each memory has one port to write
@@ -97,33 +109,25 @@ module wse_ramp (
   logic [1:0]  l_slot, m0_slot, m1_slot, s_slot;
   logic        l_north, m0_north, m1_north, s_north;
 
-  assign l_slot = {r1[l_color_i], r0[l_color_i]} + 2'(l_pop_i);
-  assign l_valid_o = n1[l_color_i] | n2[l_color_i] | (n0[l_color_i] & ~l_pop_i);
-  assign l_ctrl_o = l_slot[1] ? (l_slot[0] ? k3[l_color_i] : k2[l_color_i]) :
-      (l_slot[0] ? k1[l_color_i] : k0[l_color_i]);
-  assign l_north = l_slot[1] ? (l_slot[0] ? o3[l_color_i] : o2[l_color_i]) :
-      (l_slot[0] ? o1[l_color_i] : o0[l_color_i]);
+  assign l_slot = {at(r1, l_color_i), at(r0, l_color_i)} + 2'(l_pop_i);
+  assign l_valid_o = at(n1 | n2, l_color_i) | (at(n0, l_color_i) & ~l_pop_i);
+  assign l_ctrl_o = at_slot(k0, k1, k2, k3, l_color_i, l_slot);
+  assign l_north = at_slot(o0, o1, o2, o3, l_color_i, l_slot);
   assign l_data_o = l_north ? data_n[{l_color_i, l_slot}] : data[{l_color_i, l_slot}];
-  assign m0_slot = {r1[m0_color_i], r0[m0_color_i]} + 2'(m0_pop_i);
-  assign m0_valid_o = n1[m0_color_i] | n2[m0_color_i] | (n0[m0_color_i] & ~m0_pop_i);
-  assign m0_ctrl_o = m0_slot[1] ? (m0_slot[0] ? k3[m0_color_i] : k2[m0_color_i]) :
-                     (m0_slot[0] ? k1[m0_color_i] : k0[m0_color_i]);
-  assign m0_north = m0_slot[1] ? (m0_slot[0] ? o3[m0_color_i] : o2[m0_color_i]) :
-      (m0_slot[0] ? o1[m0_color_i] : o0[m0_color_i]);
+  assign m0_slot = {at(r1, m0_color_i), at(r0, m0_color_i)} + 2'(m0_pop_i);
+  assign m0_valid_o = at(n1 | n2, m0_color_i) | (at(n0, m0_color_i) & ~m0_pop_i);
+  assign m0_ctrl_o = at_slot(k0, k1, k2, k3, m0_color_i, m0_slot);
+  assign m0_north = at_slot(o0, o1, o2, o3, m0_color_i, m0_slot);
   assign m0_data_o = m0_north ? data_n[{m0_color_i, m0_slot}] : data[{m0_color_i, m0_slot}];
-  assign m1_slot = {r1[m1_color_i], r0[m1_color_i]} + 2'(m1_pop_i);
-  assign m1_valid_o = n1[m1_color_i] | n2[m1_color_i] | (n0[m1_color_i] & ~m1_pop_i);
-  assign m1_ctrl_o = m1_slot[1] ? (m1_slot[0] ? k3[m1_color_i] : k2[m1_color_i]) :
-                     (m1_slot[0] ? k1[m1_color_i] : k0[m1_color_i]);
-  assign m1_north = m1_slot[1] ? (m1_slot[0] ? o3[m1_color_i] : o2[m1_color_i]) :
-      (m1_slot[0] ? o1[m1_color_i] : o0[m1_color_i]);
+  assign m1_slot = {at(r1, m1_color_i), at(r0, m1_color_i)} + 2'(m1_pop_i);
+  assign m1_valid_o = at(n1 | n2, m1_color_i) | (at(n0, m1_color_i) & ~m1_pop_i);
+  assign m1_ctrl_o = at_slot(k0, k1, k2, k3, m1_color_i, m1_slot);
+  assign m1_north = at_slot(o0, o1, o2, o3, m1_color_i, m1_slot);
   assign m1_data_o = m1_north ? data_n[{m1_color_i, m1_slot}] : data[{m1_color_i, m1_slot}];
-  assign s_slot = {r1[s_color_i], r0[s_color_i]} + 2'(s_pop_i);
-  assign s_valid_o = n1[s_color_i] | n2[s_color_i] | (n0[s_color_i] & ~s_pop_i);
-  assign s_ctrl_o = s_slot[1] ? (s_slot[0] ? k3[s_color_i] : k2[s_color_i]) :
-      (s_slot[0] ? k1[s_color_i] : k0[s_color_i]);
-  assign s_north = s_slot[1] ? (s_slot[0] ? o3[s_color_i] : o2[s_color_i]) :
-      (s_slot[0] ? o1[s_color_i] : o0[s_color_i]);
+  assign s_slot = {at(r1, s_color_i), at(r0, s_color_i)} + 2'(s_pop_i);
+  assign s_valid_o = at(n1 | n2, s_color_i) | (at(n0, s_color_i) & ~s_pop_i);
+  assign s_ctrl_o = at_slot(k0, k1, k2, k3, s_color_i, s_slot);
+  assign s_north = at_slot(o0, o1, o2, o3, s_color_i, s_slot);
   assign s_data_o = s_north ? data_n[{s_color_i, s_slot}] : data[{s_color_i, s_slot}];
   assign some_o = n0 | n1 | n2;
   assign ctrl_o = (~r1 & ((~r0 & k0) | (r0 & k1))) | (r1 & ((~r0 & k2) | (r0 & k3)));
@@ -172,12 +176,12 @@ module wse_ramp (
           one = '0;
           if (rx_valid_i) begin
             push = 24'd1 << rx_color_i;
-            data[{rx_color_i, w1[rx_color_i], w0[rx_color_i]}] <= rx_data_i;
+            data[{rx_color_i, at(w1, rx_color_i), at(w0, rx_color_i)}] <= rx_data_i;
             if (rx_ctrl_i) one = push;
           end
           if (rn_valid_i) begin
             push_n = 24'd1 << rn_color_i;
-            data_n[{rn_color_i, w1[rn_color_i], w0[rn_color_i]}] <= rn_data_i;
+            data_n[{rn_color_i, at(w1, rn_color_i), at(w0, rn_color_i)}] <= rn_data_i;
             if (rn_ctrl_i) one = one | push_n;
           end
           north <= (north & ~push) | push_n;
@@ -241,7 +245,7 @@ module wse_ramp (
 
   function automatic logic [2:0] pick(input logic [23:0] b0, input logic [23:0] b1,
                                       input logic [23:0] b2, input logic [4:0] c);
-    pick = {b2[c], b1[c], b0[c]};
+    pick = {at(b2, c), at(b1, c), at(b0, c)};
   endfunction
 
   // infl counts the elements taken for the color that have not left, the wavelet in mXt included. A

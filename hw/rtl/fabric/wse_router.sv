@@ -22,7 +22,9 @@ module wse_router (
   input  logic [6:0]  rx_e_head_i,
   input  logic [6:0]  rx_s_head_i,
   input  logic [6:0]  rx_w_head_i,
-  input  logic [6:0]  rx_r_head_i,
+  input  logic        rx_r_valid_i, // of the core's registers, each alone: simulation reads them
+  input  logic        rx_r_ctrl_i,
+  input  logic [4:0]  rx_r_color_i,
   input  logic [31:0] rx_n_data_i,
   input  logic [31:0] rx_e_data_i,
   input  logic [31:0] rx_s_data_i,
@@ -50,8 +52,10 @@ module wse_router (
   input  logic [5:0]  tx_e_cr_i,
   input  logic [5:0]  tx_s_cr_i,
   input  logic [5:0]  tx_w_cr_i,
-  input  logic [5:0]  tx_r_cr_i,
-  input  logic [5:0]  tx_rn_cr_i,   // two credits a cycle, of different colors
+  input  logic        tx_r_cr_valid_i,
+  input  logic [4:0]  tx_r_cr_color_i,
+  input  logic        tx_rn_cr_valid_i, // two credits a cycle, of different colors
+  input  logic [4:0]  tx_rn_cr_color_i,
 
   input  logic        rt_we_i,      // route of a color, bits ROUTE
   input  logic [4:0]  rt_color_i,
@@ -106,17 +110,13 @@ module wse_router (
   logic        ctl;
   logic [2:0]  p, npop;
   logic [1:0]  side;
-  logic        active, late;
+  logic        late;
   logic        overrun;             // a wavelet arrived that had no credit (assertion only)
 
   function automatic logic [4:0] onehot24(input logic [23:0] x);
     onehot24 = {|(x & 24'hff0000), |(x & 24'h00ff00), |(x & 24'hf0f0f0),
                 |(x & 24'hcccccc), |(x & 24'haaaaaa)};
   endfunction
-
-  assign active = live | rx_n_head_i[6] | rx_e_head_i[6] | rx_s_head_i[6] | rx_w_head_i[6] |
-                  rx_r_head_i[6] | tx_n_cr_i[5] | tx_e_cr_i[5] | tx_s_cr_i[5] | tx_w_cr_i[5] |
-                  tx_r_cr_i[5] | tx_rn_cr_i[5];
 
   always @(posedge clk_i) begin : p_seq
     integer i, o;
@@ -143,20 +143,22 @@ module wse_router (
       tx_rn_head_o <= '0;
       popped_o <= '0;
     end else begin
-      if (active) begin
+      if (live | rx_n_head_i[6] | rx_e_head_i[6] | rx_s_head_i[6] | rx_w_head_i[6] | rx_r_valid_i |
+          tx_n_cr_i[5] | tx_e_cr_i[5] | tx_s_cr_i[5] | tx_w_cr_i[5] | tx_r_cr_valid_i |
+          tx_rn_cr_valid_i) begin
         hin[0] = rx_n_head_i; hin[1] = rx_e_head_i; hin[2] = rx_s_head_i; hin[3] = rx_w_head_i;
-        hin[4] = rx_r_head_i;
+        hin[4] = {rx_r_valid_i, rx_r_ctrl_i, rx_r_color_i};
         din[0] = rx_n_data_i; din[1] = rx_e_data_i; din[2] = rx_s_data_i; din[3] = rx_w_data_i;
         din[4] = rx_r_data_i;
         crin[0] = tx_n_cr_i; crin[1] = tx_e_cr_i; crin[2] = tx_s_cr_i; crin[3] = tx_w_cr_i;
-        crin[4] = tx_r_cr_i;
+        crin[4] = {tx_r_cr_valid_i, tx_r_cr_color_i};
 
         blk = '0;
         for (i = 0; i < NP; i++) begin
           // credits that came back
-          if (crin[i][5] || (i == 4 && tx_rn_cr_i[5])) begin
+          if (crin[i][5] || (i == 4 && tx_rn_cr_valid_i)) begin
             k = crin[i][5] ? 24'b1 << crin[i][4:0] : '0;
-            if (i == 4 && tx_rn_cr_i[5]) k = k | (24'b1 << tx_rn_cr_i[4:0]);
+            if (i == 4 && tx_rn_cr_valid_i) k = k | (24'b1 << tx_rn_cr_color_i);
             m = c0[i] & k;
             c0[i] = c0[i] ^ k;
             e = c1[i] & m;
