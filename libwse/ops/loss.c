@@ -155,14 +155,10 @@ static int loss_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 /* with the gradient */
 static uint64_t loss_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
-	uint64_t t = g->t, logit = 64ull * g->values[op->in[0]].rows / 10;
+	uint64_t t = g->t, logit = 68ull * g->values[op->in[0]].rows / 10;
 
-	/*
-	 * maximum and sum go round the row, token behind token; of eight tokens the next one's is
-	 * not there yet when the first comes back
-	 */
-	return WSE_START_CYCLES + 340 + g->tile.cols * (36 + t) + t * (71 + logit) +
-	       (t <= 8 ? 200 : 0);
+	/* maximum and sum go round the row, token behind token */
+	return WSE_START_CYCLES + 540 + g->tile.cols * (36 + t) + t * (50 + logit);
 }
 
 const struct wse_op_type wse_type_loss = {.name = "loss",
