@@ -135,7 +135,9 @@ for my $file (sort glob("$dir/${prefix}_*__DepSet_*.cpp")) {
 			my $length =
 				length($plain =~ s/\s+|__V(?:task|func)_\w+?__\K\d+|\d+\b//gr);
 			my $alike = $alike{"$class $length"} //= [];
-			my ($as) = grep { sorted_of($_) eq sorted_of($this) } @$alike;
+			# a variable has one name, so not where an instance is its own neighbour
+			my $own = grep { $function =~ /__\Q$_\E__\d+$/ } @refs;
+			my ($as) = grep { !$own && sorted_of($_) eq sorted_of($this) } @$alike;
 			if ($as) {
 				my %at = map { $refs[$_] => $_ } 0 .. $#refs;
 				my %place = map { $as->{order}[$_] => $_ } 0 .. $#refs;
@@ -145,7 +147,7 @@ for my $file (sort glob("$dir/${prefix}_*__DepSet_*.cpp")) {
 			} else {
 				$new = $this;
 				$new->{name} = "${class}__shared_" . $shared++;
-				push @$alike, $new;
+				push @$alike, $new if !$own;
 				$first{$key} = [$new, 0 .. $#refs];
 			}
 		}
