@@ -180,12 +180,12 @@ static uint32_t is_out(const struct wse_graph *g, const struct wse_op *op)
 
 /*
  * An operation has one command on WSE_QUEUE_RUN: a START, or a copy; before a START may be the copy
- * of a program. Where the host was late with a command, nothing is compared.
+ * of a program.
  */
 static void check_kinds(const char *what, const struct wse_graph *g)
 {
 	uint64_t plan[WSE_OP_KINDS] = {0}, count[WSE_OP_KINDS] = {0}, forward[2] = {0}, p, n;
-	uint32_t first = seen.n - seen.n / 2, at = first, end = 0, late; /* of two micro-batches */
+	uint32_t first = seen.n - seen.n / 2, at = first; /* of two micro-batches */
 	uint32_t start = wse_cmd_start((struct wse_start){0}).op;
 	struct wse_beside beside = {0};
 
@@ -204,11 +204,7 @@ static void check_kinds(const char *what, const struct wse_graph *g)
 		if (at == seen.n)
 			break;
 		n = seen.cmd[at].end - seen.cmd[at].begin + WSE_COMMAND_CYCLES;
-		late = at != first && seen.cmd[at].begin - end > WSE_COMMAND_CYCLES + 50;
-		end = seen.cmd[at].end;
 		at++;
-		if (late)
-			continue;
 		plan[op->kind] += p;
 		count[op->kind] += n;
 		forward[0] += i < g->nforward ? p : 0;
