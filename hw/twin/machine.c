@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "twin/exact/fp.h"
 #include "twin/exact/sources.h"
@@ -15,6 +16,29 @@
 #define LINE  64u /* of the host's caches */
 /* an odd number of lines a core: else the same place of all SRAMs would share a few sets */
 #define SRAM_STRIDE (WSE_SRAM_BYTES + LINE)
+#define HUGE	    ((size_t)2 << 20) /* a huge page of the host */
+
+/*
+ * Cores, and their SRAMs behind them, which are walked through every few cycles: from the size of a
+ * huge page on, on huge pages. Of a mapping, as pages that the heap has used are small already.
+ */
+static int map_cores(struct wse_machine *m)
+{
+	size_t bytes = m->ncores * (sizeof(*m->core) + SRAM_STRIDE);
+	bool huge = bytes >= HUGE;
+
+	if (huge)
+		bytes = (bytes + HUGE - 1) & ~(HUGE - 1);
+	m->mapped = bytes + HUGE;
+	m->map = mmap(NULL, m->mapped, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (m->map == MAP_FAILED)
+		return -ENOMEM;
+	m->core = (void *)(((uintptr_t)m->map + HUGE - 1) & ~(HUGE - 1));
+	if (huge)
+		madvise(m->core, bytes, MADV_HUGEPAGE);
+	return 0;
+}
 
 static void destroy(struct wse_machine *m)
 {
@@ -32,8 +56,8 @@ static void destroy(struct wse_machine *m)
 		m->fast->destroy(m);
 	for (i = 0; m->core && i < m->ncores; i++)
 		free(m->core[i].picks);
-	free(m->core);
-	free(m->sram);
+	if (m->core)
+		munmap(m->map, m->mapped);
 	free(m->dec);
 	free(m->takes);
 	twin_mesh_destroy(m);
@@ -78,10 +102,6 @@ static int create(const struct wse_machine_cfg *cfg, const struct wse_host_ops *
 	twin_team_enter(1);
 	m->cpus = twin_team_cpus();
 	m->team = twin_team_create();
-	m->core = aligned_alloc(64, n * sizeof(*m->core));
-	if (m->core)
-		memset(m->core, 0, n * sizeof(*m->core)); /* destroy() looks into it */
-	m->sram = calloc(1, n * SRAM_STRIDE + LINE);
 	m->dec = calloc(n * (TWIN_NWORDS + 1), sizeof(*m->dec));
 	m->takes = calloc(n, sizeof(*m->takes));
 	m->in = calloc(m->cols, sizeof(*m->in));
@@ -90,17 +110,16 @@ static int create(const struct wse_machine_cfg *cfg, const struct wse_host_ops *
 	m->pace = aligned_alloc(64, (sizeof(*m->pace) + 63) & ~63ul);
 	if (m->pace)
 		memset(m->pace, 0, sizeof(*m->pace));
-	if (!m->team || !m->pace || !m->core || !m->sram || !m->dec || !m->takes || !m->in ||
-	    !m->out) {
+	if (map_cores(m) || !m->team || !m->pace || !m->dec || !m->takes || !m->in || !m->out) {
 		destroy(m);
 		return -ENOMEM;
 	}
 	for (i = 0; i < n; i++) {
 		m->core[i].idx = i;
+		m->core[i].sram = (uint8_t *)(m->core + n) + i * SRAM_STRIDE;
 		m->core[i].row = i / m->cols;
 		m->core[i].col = i % m->cols;
 		m->core[i].takes = &m->takes[m->core[i].col * m->rows + m->core[i].row];
-		m->core[i].sram = m->sram + (-(uintptr_t)m->sram & (LINE - 1)) + i * SRAM_STRIDE;
 		m->core[i].dec = m->dec + i * (TWIN_NWORDS + 1);
 	}
 	if ((cfg->flags & WSE_MACHINE_CHECK_RACES && twin_races_create(m)) || twin_mesh_create(m) ||

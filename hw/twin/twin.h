@@ -33,8 +33,9 @@ struct wse_machine {
 	const struct twin_fast *fast; /* NULL: the exact machine alone */
 	const struct twin_kernels *k; /* fast/'s, of this processor */
 	uint32_t rows, cols, ncores;
+	void *map; /* cores, and their SRAMs behind them */
+	size_t mapped;
 	struct twin_core *core;
-	uint8_t *sram;
 	struct twin_dec *dec;
 	/*
 	 * [cols][rows], twin_takes(): of the lanes' stream AXPY, while it runs and no wavelet waits
