@@ -4,7 +4,7 @@
 SUITES += $(addprefix selftests/,vm/test-vm interfaces layers make-output pages blocks \
 	vm/test-train vm/test-gpt)
 
-LONG += --beside selftests/packages
+LONG += --beside selftests/packages --waits selftests/suites
 
 LINT := lint-rtl lint-driver lint-shell lint-spdx lint-format lint-width
 LONG += --beside "scripts/lint tap $(LINT)"
