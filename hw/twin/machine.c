@@ -30,8 +30,7 @@ static int map_cores(struct wse_machine *m)
 	if (huge)
 		bytes = (bytes + HUGE - 1) & ~(HUGE - 1);
 	m->mapped = bytes + HUGE;
-	m->map = mmap(NULL, m->mapped, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	m->map = mmap(NULL, m->mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (m->map == MAP_FAILED)
 		return -ENOMEM;
 	m->core = (void *)(((uintptr_t)m->map + HUGE - 1) & ~(HUGE - 1));
