@@ -23,7 +23,7 @@ $(eval $(call c_archive,hw/libwse_twin.a,$(filter-out %/alone.c,$(TWIN_EXACT_C))
 $(eval $(call c_archive,hw/libwse_twin_exact.a,$(TWIN_EXACT_C)))
 
 TWIN_TESTS := fp fp_portable numerics copies scalar translate quick ways again queue tensor \
-	refusals fabric streams late silent index rounds confluence sources
+	refusals fabric streams late silent index rounds confluence sources pages
 # these run the firmware's kernels; `build/hw/twin/tests/test_gemm bench` measures
 TWIN_LAYER_TESTS := gemm parts batch
 # $(call twin_sources,TEST): what it is linked of beside the test itself
@@ -34,8 +34,8 @@ TWIN_FIRMWARE := $(B)/firmware/wse-fw.bin $(B)/firmware/linear.elf
 $(foreach t,$(TWIN_LAYER_TESTS),$(B)/hw/twin/tests/test_$(t) $(B)/asan/hw/twin/tests/test_$(t)): \
 	| $(TWIN_FIRMWARE)
 
-# the exact machine alone passes them, too; three are of fast/ and jit/
-TWIN_EXACT_TESTS := $(filter-out numerics copies translate,$(TWIN_TESTS)) $(TWIN_LAYER_TESTS)
+# the exact machine alone passes them, too; three are of fast/ and jit/, one asks this kernel
+TWIN_EXACT_TESTS := $(filter-out numerics copies translate pages,$(TWIN_TESTS)) $(TWIN_LAYER_TESTS)
 $(foreach t,$(TWIN_EXACT_TESTS),$(eval $(call c_program,hw/twin/tests/exact/test_$(t), \
 	hw/twin/tests/test_$(t).c $(call twin_sources,$(t)),$(B)/hw/libwse_twin_exact.a,-lm, \
 	$(B)/asan/hw/libwse_twin_exact.a)))
