@@ -19,8 +19,8 @@
 #define HUGE	    ((size_t)2 << 20) /* a huge page of the host */
 
 /*
- * Cores, and their SRAMs behind them, which are walked through every few cycles: from the size of a
- * huge page on, on huge pages. Of a mapping, as pages that the heap has used are small already.
+ * Cores, and their SRAMs behind them; on huge pages if they fill one, see README.md. Not from the
+ * heap: what it has used before lies on small pages already.
  */
 static int map_cores(struct wse_machine *m)
 {
