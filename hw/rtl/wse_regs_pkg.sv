@@ -22,7 +22,7 @@ package wse_regs_pkg;
   localparam logic [31:0] NTASKS                     = 32'h20;  // tasks of a core; the lower number has the higher priority
   localparam logic [31:0] NDSR                       = 32'h10;  // data structure registers of a core
   localparam logic [31:0] CHAN_DEPTH                 = 32'h4;  // wavelets that one color holds in one router input port, at the ramp into a core, and in an edge port: architectural
-  localparam logic [31:0] DOTQ_DEPTH                 = 32'h8;  // entries of the queue between stream DOT and the movers: architectural
+  localparam logic [31:0] DOTQ_DEPTH                 = 32'h10;  // entries of the queue between stream DOT and the movers: architectural
   localparam logic [31:0] ENGINE_DEPTH               = 32'h2;  // tensor instructions that wait in front of each engine, besides the one that runs: architectural
   localparam logic [31:0] MAX_QUEUES                 = 32'h9;  // one admin and at most eight I/O queue pairs
   localparam logic [31:0] MAX_DEPTH                  = 32'h400;  // entries of a ring, a power of two

@@ -210,7 +210,7 @@ private:
 			"u_core.u_rv32.tr_pick", "u_core.u_rv32.tr_task[7:0]", nullptr};
 		static const char *const engines[] = {"u_core.busy[2:0]", "u_core.iq_pending[2:0]",
 			"u_core.mac[3:0]", "u_core.lwait", "u_core.m0_wait", "u_core.m1_wait",
-			"u_core.dq_count[3:0]", nullptr};
+			"u_core.dq_count[4:0]", nullptr};
 		static const char *const colors[] = {"u_core.rx_valid_i", "u_core.rx_ctrl_i",
 			"u_core.rx_color_i[4:0]", "u_core.rx_data_i[31:0]", "u_core.rn_valid_i",
 			"u_core.rn_ctrl_i", "u_core.rn_color_i[4:0]", "u_core.rn_data_i[31:0]",

@@ -161,7 +161,7 @@ static inline struct wse_block_cost wse_wgrad_block(const struct wse_graph *g, u
 	struct wse_block_cost c = {
 		/* behind the last feature, the lane tree's last result */
 		.lanes = 100 * (wse_sent(density, b * k) * (t / g->tile.lanes) + 8),
-		.trip = wse_most(100 * (b * t + 20) + wse_part(density, 100 * b * k), link),
+		.trip = wse_most(100 * (b * t + 17) + wse_part(density, 100 * b * k), link),
 		/* bursts of up to 32 bytes, or of 64 without a pause */
 		.port = b * wse_bus_columns(g) *
 			(g->tile.group ? wse_most(300, k * 50) : wse_bursts(k)),

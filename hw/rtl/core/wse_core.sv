@@ -136,7 +136,7 @@ module wse_core (
   logic [4:0]  m0_wait_color, m1_wait_color;
   logic        dq_push, dq_end, dq_valid, dq_head_end, m0_dq_pop, m1_dq_pop;
   logic [31:0] dq_data, dq_head;
-  logic [3:0]  dq_count;
+  logic [4:0]  dq_count;
   logic        a_en;
   logic [15:0] a_we;
   logic [11:0] a_row;

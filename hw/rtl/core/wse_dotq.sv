@@ -9,7 +9,7 @@ module wse_dotq (
   input  logic        push_i,       // the lanes have made sure that there is room
   input  logic        end_i,
   input  logic [31:0] data_i,
-  output logic [3:0]  count_o,
+  output logic [4:0]  count_o,
 
   input  logic        m0_pop_i,
   input  logic        m1_pop_i,
@@ -17,13 +17,16 @@ module wse_dotq (
   output logic        end_o,
   output logic [31:0] data_o
 );
-  logic [31:0] data [8];
-  logic [7:0]  ends;
-  logic [2:0]  rp, wp, head;
-  logic [3:0]  count, taken;
+  localparam int unsigned Depth = wse_regs_pkg::DOTQ_DEPTH;
+  localparam int unsigned PW = $clog2(Depth);
 
-  assign taken = 4'(m0_pop_i) + 4'(m1_pop_i);
-  assign head = rp + 3'(taken);
+  logic [31:0] data [Depth];
+  logic [Depth-1:0] ends;
+  logic [PW-1:0] rp, wp, head;
+  logic [4:0]  count, taken;
+
+  assign taken = 5'(m0_pop_i) + 5'(m1_pop_i);
+  assign head = rp + PW'(taken);
   assign count_o = count;
   assign valid_o = count > taken;
   assign end_o = ends[head];
@@ -39,16 +42,16 @@ module wse_dotq (
       if (push_i) begin
         data[wp] <= data_i;
         ends[wp] <= end_i;
-        wp <= wp + 3'd1;
+        wp <= wp + 1'b1;
       end
       rp <= head;
-      count <= count + 4'(push_i) - taken;
+      count <= count + 5'(push_i) - taken;
     end
   end
 
 `ifndef SYNTHESIS
   always @(posedge clk_i) if (!clr_i) begin
-    assert (!(push_i && count == 4'd8)) else $error("DOT queue overflow");
+    assert (!(push_i && 32'(count) == Depth)) else $error("DOT queue overflow");
     assert (count >= taken) else $error("DOT queue underflow");
   end
 `endif

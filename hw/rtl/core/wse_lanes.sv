@@ -43,7 +43,7 @@ module wse_lanes (
   output logic        dq_push_o,
   output logic        dq_end_o,
   output logic [31:0] dq_data_o,
-  input  logic [3:0]  dq_count_i,
+  input  logic [4:0]  dq_count_i,
 
   output logic        a_en_o,
   output logic [15:0] a_we_o,
@@ -350,7 +350,8 @@ module wse_lanes (
               cause = wse_regs_pkg::CAUSE_STREAM_INDEX;
               value = rx_data_i;
               state = StDrain;
-            end else if (dot && !(rx_ctrl_i && op == OpDotx) && 5'(dq_count_i) + infl >= 5'd8) begin
+            end else if (dot && !(rx_ctrl_i && op == OpDotx) &&
+                dq_count_i + infl >= 5'(wse_regs_pkg::DOTQ_DEPTH)) begin
               lwait_o <= 1'b1;
             end else begin
               rx_pop_o <= 1'b1;

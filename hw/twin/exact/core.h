@@ -20,7 +20,7 @@
 #define TWIN_CODE_PAGE 8 /* log2 of the bytes that one flag of twin_core.code covers */
 #define TWIN_NPAGES (WSE_SRAM_BYTES >> TWIN_CODE_PAGE)
 /* to an odd number of cache lines a core, whose flags of pages fill one for each 16 KiB of SRAM */
-#define TWIN_CORE_PAD (WSE_SRAM_BYTES >> 14 & 1 ? 64 : 128)
+#define TWIN_CORE_PAD (WSE_SRAM_BYTES >> 14 & 1 ? 128 : 64)
 
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -178,7 +178,7 @@ struct twin_core {
 	uint32_t dsr[WSE_NDSR][4];
 	struct {
 		uint32_t data[WSE_DOTQ_DEPTH];
-		uint8_t end; /* bit i: entry i is an END mark */
+		uint16_t end; /* bit i: entry i is an END mark */
 		uint8_t head, count;
 	} dotq;
 	/* tasks */

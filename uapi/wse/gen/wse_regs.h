@@ -38,7 +38,7 @@ typedef uint64_t __le64;
 #define WSE_NTASKS                   0x20	/* tasks of a core; the lower number has the higher priority */
 #define WSE_NDSR                     0x10	/* data structure registers of a core */
 #define WSE_CHAN_DEPTH               0x4	/* wavelets that one color holds in one router input port, at the ramp into a core, and in an edge port: architectural */
-#define WSE_DOTQ_DEPTH               0x8	/* entries of the queue between stream DOT and the movers: architectural */
+#define WSE_DOTQ_DEPTH               0x10	/* entries of the queue between stream DOT and the movers: architectural */
 #define WSE_ENGINE_DEPTH             0x2	/* tensor instructions that wait in front of each engine, besides the one that runs: architectural */
 #define WSE_MAX_QUEUES               0x9	/* one admin and at most eight I/O queue pairs */
 #define WSE_MAX_DEPTH                0x400	/* entries of a ring, a power of two */

@@ -316,7 +316,7 @@ void test_tasks(CoreTb &t)
 	t.finish();
 	t.run(5);
 	tap.ok(t.out[12].size() == 9, "and goes on");
-	// DOT queue: 8 results, the ninth wavelet stays in the queue
+	// DOT queue: DOTQ_DEPTH results, the next wavelet stays in the queue
 	std::vector<uint16_t> x(32, 0x3f80);
 	Asm d;
 	d.dsr(0, 0, shape(8, 1), 0, WSE_KIND_ACC);
@@ -328,12 +328,13 @@ void test_tasks(CoreTb &t)
 	t.svc(5);
 	load(t, d);
 	t.boot();
-	for (unsigned i = 0; i < 15; i++)
+	for (unsigned i = 0; i < WSE_DOTQ_DEPTH + WSE_CHAN_DEPTH + 3; i++)
 		t.feed(14, i % 4);
 	t.run(400);
 	tap.ok(t.in[14].size() == 3 && t.in_credit[14] == 0 &&
 		       t.top.wait_cause_o == WSE_CAUSE_WAIT_ENGINE,
-	       "DOT waits for room: 8 results queued, 4 wavelets received");
+	       "DOT waits for room: %u results queued, %u wavelets received", WSE_DOTQ_DEPTH,
+	       WSE_CHAN_DEPTH);
 	t.in[14].clear();
 	t.boot();
 }

@@ -481,7 +481,7 @@ void test_chain(Tap &tap, Bench &tb)
 	       unsigned(refused));
 }
 
-// the queue's reader stands still: 8 results, and no more wavelets are taken than have room
+// the queue's reader stands still: DOTQ_DEPTH results, and no wavelet is taken that has no room
 void test_room(Tap &tap, Bench &tb)
 {
 	bool good = tb.fill();
@@ -499,11 +499,11 @@ void test_room(Tap &tap, Bench &tb)
 		waits += tb.waits;
 	}
 	tap.ok(good && waits > 10000,
-	       "200 of DOT and DOTX with a slow reader: never more than 8 results, the waits (%u) count",
-	       waits);
+	       "200 of DOT and DOTX with a slow reader: never more than %u results, the waits (%u) count",
+	       WSE_DOTQ_DEPTH, waits);
 }
 
-// 8 results fill the queue: DOT's END mark waits for its reader, DOTX needs no room any more
+// DOTQ_DEPTH results fill the queue: DOT's END mark waits for its reader, DOTX needs no room
 void test_end(Tap &tap, Bench &tb)
 {
 	bool good = tb.fill();
