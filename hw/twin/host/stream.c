@@ -175,6 +175,42 @@ static uint32_t rest_of_run(struct twin_run *run, uint32_t n, uint32_t size)
 	return run->over ? (uint32_t)left : n;
 }
 
+/* LINEAR: the run has all elements of a block, which lie as the lanes have their values, [k][f] */
+static bool linear_is_dense(const struct wse_machine *m, const struct wse_sqe *s,
+			    const struct twin_port_in *p)
+{
+	uint64_t n = (uint64_t)s->kcol * s->nfeat;
+
+	return m->fast && !(s->flags & (WSE_SQF_MASKED | WSE_SQF_DROP_ZERO)) &&
+	       s->etype != WSE_ETYPE_RAW32 && (p->run.end - p->run.at) / twin_element_bytes(s) >= n;
+}
+
+static int load_dense_linear(struct wse_machine *m, struct twin_job *j, struct twin_port_in *p,
+			     uint32_t *v, uint16_t *h)
+{
+	const struct wse_sqe *s = &j->sqe;
+	uint32_t n = (uint32_t)s->kcol * s->nfeat, size = twin_element_bytes(s), k;
+	const uint16_t *row = size == 2 ? twin_buf_at(m, &j->buf, p->run.at, n * size) : NULL;
+	int err = 0;
+
+	if (!row) {
+		row = h;
+		err = twin_buf_io(m, j, &j->buf, false, p->run.at, size == 2 ? (void *)h : v,
+				  n * size);
+		for (k = 0; size == 4 && k < n && !err; k++)
+			h[k] = twin_bf16_round(v[k]);
+	}
+	if (err)
+		return err;
+	p->run.at += n * size;
+	p->bus->in += twin_bus_run_cost(n * size);
+	p->v = (float *)(void *)v;
+	p->range = m->fast->values(m, p->v, &row, n, 1);
+	p->n = n;
+	p->dense = s->nfeat;
+	return 0;
+}
+
 /* LINEAR: the selected elements of a block lie as they are sent; v: room for them */
 static int load_linear(struct wse_machine *m, struct twin_job *j, uint32_t col,
 		       struct twin_port_in *p, uint32_t *v, uint8_t *mask)
@@ -227,6 +263,8 @@ static int load_block(struct wse_machine *m, struct twin_job *j, uint32_t col,
 		return 0; /* the same in every block */
 	p->dense = 0;
 	p->words = false;
+	if (s->flags & WSE_SQF_LINEAR && linear_is_dense(m, s, p))
+		return load_dense_linear(m, j, p, v, h);
 	if (s->flags & WSE_SQF_LINEAR)
 		return load_linear(m, j, col, p, v, mask);
 	if (!p->end_due)

@@ -47,6 +47,19 @@ static double seconds(void)
 	return t.tv_sec + t.tv_nsec * 1e-9;
 }
 
+/* a column's weights: block by block, input by input, feature by feature */
+static void lay_in_order(const struct run *r, uint16_t *to)
+{
+	const struct shape *s = &r->s;
+	uint32_t c, n, k, f;
+
+	for (c = 0; c < s->cols; c++)
+		for (n = 0; n < r->n; n += s->b)
+			for (k = 0; k < s->k; k++)
+				for (f = 0; f < s->b; f++)
+					*to++ = r->w[(n + f) * s->cols * s->k + c * s->k + k];
+}
+
 int run_open(struct run *r, const struct shape *s, uint32_t flags, uint32_t threads)
 {
 	struct wse_machine_cfg cfg = {
@@ -78,7 +91,10 @@ int run_open(struct run *r, const struct shape *s, uint32_t flags, uint32_t thre
 	if (dev_open_cfg(&r->d, "func", &cfg) || dev_create_queue(&r->d, 1) ||
 	    dev_create_queue(&r->d, 2) || dev_create_queue(&r->d, 3))
 		return -1;
-	memcpy(r->d.mem + HOST_W, r->w, r->n * s->cols * s->k * 2);
+	if (s->linear)
+		lay_in_order(r, (uint16_t *)(void *)(r->d.mem + HOST_W));
+	else
+		memcpy(r->d.mem + HOST_W, r->w, r->n * s->cols * s->k * 2);
 	memcpy(r->d.mem + HOST_M, r->mask, r->n * s->cols * r->mrow);
 	dev_load(&r->d, image, end);
 	for (c = 0; c < s->rows * s->cols; c++)
@@ -167,6 +183,11 @@ double forward(struct run *r, struct wse_cqe *e)
 	struct wse_sqe in = stream(r, WSE_OP_STREAM_IN), q;
 	double t = seconds();
 
+	if (s->linear) {
+		in.flags |= WSE_SQF_LINEAR;
+		in.lstride = 0;
+		in.len = in.cstride = r->n * s->k * 2;
+	}
 	memcpy(st.arg, &arg, sizeof(arg));
 	memcpy(&q, &st, sizeof(q));
 	dev_post(&r->d, 1, &in);

@@ -12,7 +12,7 @@
 
 struct shape {
 	uint32_t rows, cols, t, k, b, nblk; /* k per core, nblk blocks of b features */
-	bool masked;
+	bool masked, linear; /* linear: weights of the forward pass lie as they are sent */
 };
 
 /* how the doorbells of a gradient's three queues come */

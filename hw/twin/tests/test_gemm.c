@@ -115,7 +115,8 @@ static void check_wgrad(struct run *r)
 	   s->t, s->k, s->b, r->n, s->masked ? " masked" : "", bad, r->n * s->cols * s->k);
 }
 
-static struct twin_ways ways, none; /* of the fast twins, of the exact ones */
+/* of the fast twins, of the exact ones, of fast ones whose streams are LINEAR */
+static struct twin_ways ways, none, sent;
 
 static void test(const struct shape *s, uint32_t flags, const char *how)
 {
@@ -137,7 +138,7 @@ static void test(const struct shape *s, uint32_t flags, const char *how)
 	races = twin_race_count(r.d.m, &text);
 	if (flags & WSE_MACHINE_CHECK_RACES)
 		ok(!races, "no races %s", text);
-	ways_add(flags & WSE_MACHINE_EXACT ? &none : &ways, r.d.m);
+	ways_add(flags & WSE_MACHINE_EXACT ? &none : s->linear ? &sent : &ways, r.d.m);
 	run_close(&r);
 }
 
@@ -156,6 +157,9 @@ static void test_ways(void)
 	went(&ways, known, 500);
 	went(&ways, fused, 100);
 	went(&ways, quick, 30);
+	went(&sent, values, 16);
+	went(&sent, in_place, 16);
+	went(&sent, pairs, 16);
 	went_none(&none);
 }
 
@@ -193,15 +197,21 @@ static void without(const char *self, const char *hwcaps)
 int main(int argc, char **argv)
 {
 	static const struct shape shape[] = {
-		{1, 1, 8, 8, 1, 2, false},   {2, 2, 16, 12, 2, 4, false},
-		{4, 4, 32, 16, 4, 8, false}, {3, 5, 8, 20, 4, 10, true},
-		{2, 3, 24, 16, 2, 6, true},  {4, 4, 16, 64, 4, 8, false},
+		{1, 1, 8, 8, 1, 2, false, false},   {2, 2, 16, 12, 2, 4, false, false},
+		{4, 4, 32, 16, 4, 8, false, false}, {3, 5, 8, 20, 4, 10, true, false},
+		{2, 3, 24, 16, 2, 6, true, false},  {4, 4, 16, 64, 4, 8, false, false},
+	};
+	static const struct shape linear[] = {
+		{1, 1, 8, 8, 1, 2, false, true},
+		{2, 2, 16, 14, 2, 4, false, true},
+		{4, 4, 32, 22, 4, 8, false, true},
+		{3, 5, 8, 20, 4, 10, false, true},
 	};
 	static const struct shape big[] = {
-		{4, 4, 32, 128, 4, 64, false},	 {4, 4, 32, 64, 4, 64, false},
-		{4, 4, 32, 64, 2, 128, false},	 {4, 4, 32, 64, 2, 128, true},
-		{4, 4, 16, 128, 4, 64, false},	 {16, 48, 32, 128, 4, 192, false},
-		{16, 48, 16, 64, 4, 192, false},
+		{4, 4, 32, 128, 4, 64, false, false},	{4, 4, 32, 64, 4, 64, false, false},
+		{4, 4, 32, 64, 2, 128, false, false},	{4, 4, 32, 64, 2, 128, true, false},
+		{4, 4, 16, 128, 4, 64, false, false},	{16, 48, 32, 128, 4, 192, false, false},
+		{16, 48, 16, 64, 4, 192, false, false}, {4, 4, 32, 128, 4, 64, false, true},
 	};
 	unsigned int csr = twin_fp_enter(), i;
 
@@ -219,6 +229,9 @@ int main(int argc, char **argv)
 			test(&shape[i], 0, "runs");
 		test(&shape[2], WSE_MACHINE_EXACT, "one by one");
 		test(&shape[3], WSE_MACHINE_EXACT, "one by one");
+		for (i = 0; i < sizeof(linear) / sizeof(*linear); i++)
+			test(&linear[i], 0, "LINEAR");
+		test(&linear[2], WSE_MACHINE_EXACT, "LINEAR, one by one");
 		test_ways();
 		test(&shape[3], WSE_MACHINE_CHECK_RACES, "looking for races");
 		if (argc == 1 && twin_has_ways()) {

@@ -379,7 +379,7 @@ static void test_tree(const struct size *size, bool good)
 static void test_counts(void)
 {
 	static const uint32_t counts[] = {0, 1, 8, 9, 1000, ~0u};
-	struct shape s = {17, 16, 8, 8, 2, 16, false};
+	struct shape s = {17, 16, 8, 8, 2, 16, false, false};
 	struct result one, r;
 	uint32_t i;
 
@@ -392,11 +392,11 @@ static void test_counts(void)
 int main(void)
 {
 	static const struct shape shape[] = {
-		{3, 5, 8, 20, 4, 10, true},  {4, 4, 16, 64, 4, 8, false},
-		{2, 3, 24, 16, 2, 6, true},  {7, 2, 8, 12, 1, 6, false},
-		{1, 5, 8, 12, 2, 10, false}, {9, 8, 16, 24, 4, 16, false},
+		{3, 5, 8, 20, 4, 10, true, false},  {4, 4, 16, 64, 4, 8, false, false},
+		{2, 3, 24, 16, 2, 6, true, false},  {7, 2, 8, 12, 1, 6, false, false},
+		{1, 5, 8, 12, 2, 10, false, false}, {9, 8, 16, 24, 4, 16, false, false},
 	};
-	static const struct shape large = {16, 17, 8, 8, 2, 17, true};
+	static const struct shape large = {16, 17, 8, 8, 2, 17, true, false};
 	unsigned int csr = twin_fp_enter();
 	uint32_t i;
 

@@ -124,7 +124,9 @@ struct twin_range twin_values(float *v, const uint16_t *const *row, uint32_t nk,
 		add_row(&ends, (const int16_t *)(const void *)row[f], nk);
 	if (nb == 4)
 		widen4(v, row, nk);
-	for (k = 0; nb != 4 && k < nk; k++)
+	for (k = 0; nb == 1 && k < nk; k++)
+		v[k] = twin_f(twin_bf16_widen(row[0][k]));
+	for (k = 0; nb == 2 && k < nk; k++)
 		for (f = 0; f < nb; f++)
 			*v++ = twin_f(twin_bf16_widen(row[f][k]));
 	return twin_range_between(ends);

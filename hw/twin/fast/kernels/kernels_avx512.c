@@ -60,6 +60,26 @@ static inline __m512i halves(const uint16_t *a, const uint16_t *b, const uint16_
 	return _mm512_inserti32x4(x, _mm_loadu_si128((const __m128i *)(const void *)d), 3);
 }
 
+/* one row: a LINEAR block, which has its order already */
+static struct twin_range values_in_order(float *v, const uint16_t *row, uint32_t n)
+{
+	struct ends32 ends = {_mm512_setzero_si512(), _mm512_setzero_si512()};
+	struct twin_range r;
+	uint32_t k;
+
+	for (k = 0; k + 32 <= n; k += 32, row += 32, v += 32) {
+		__m512i x = _mm512_loadu_si512(row);
+		__m512i low = _mm512_cvtepu16_epi32(_mm512_castsi512_si256(x));
+		__m512i high = _mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(x, 1));
+
+		add32(&ends, x);
+		_mm512_storeu_si512(v, _mm512_slli_epi32(low, 16));
+		_mm512_storeu_si512(v + 16, _mm512_slli_epi32(high, 16));
+	}
+	r = range32(&ends);
+	return k == n ? r : twin_range_join(r, twin_values(v, &row, n - k, 1));
+}
+
 static struct twin_range values(float *v, const uint16_t *const *row, uint32_t nk, unsigned int nb)
 {
 	/*
@@ -73,6 +93,8 @@ static struct twin_range values(float *v, const uint16_t *const *row, uint32_t n
 	struct twin_range r;
 	uint32_t k, f;
 
+	if (nb == 1)
+		return values_in_order(v, row[0], nk);
 	if (nb != 4)
 		return twin_values(v, row, nk, nb);
 	for (k = 0; k + 8 <= nk; k += 8, v += 32) {
