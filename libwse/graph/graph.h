@@ -118,6 +118,7 @@ struct wse_unit {
 	struct wse_unit_vec vec[WSE_UNIT_VECS];
 	uint32_t vec_rows;		/* floats of a column */
 	double density;			/* of the matrix's weights that there are; 0: all */
+	uint32_t linear;		/* all are there, and images lie as they are sent */
 	uint32_t grad_first, grad_last; /* operations that write its gradient; UINT32_MAX: none */
 };
 
@@ -273,6 +274,12 @@ struct wse_slice {
 struct wse_slice wse_unit_slice(const struct wse_unit *u, uint32_t chunk);
 /* the same in the transposed image: there inputs are rows */
 struct wse_slice wse_unit_slice_back(const struct wse_unit *u, uint32_t chunk);
+
+/* do its images lie as they are sent, where streams are LINEAR? */
+static inline int wse_unit_packs(const struct wse_unit *u)
+{
+	return u->density > 0.0 || u->linear;
+}
 
 static inline double wse_unit_density(const struct wse_unit *u)
 {

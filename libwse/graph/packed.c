@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Images and gradients of masked weights without those that are not there. */
+/* Images and gradients of masked weights without those that are not there; dense images. */
 #include "graph/packed.h"
 
 #include <errno.h>
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "num/image.h"
 
 int wse_linear_streams = 1;
 
@@ -72,8 +73,10 @@ static void area(struct wse_packed *p, const struct wse_slice *s, uint32_t row, 
 		uint32_t n = 0;
 
 		for (uint32_t i = row; i < end; i++)
-			n += ones(p->bits + wse_mask_byte(&p->shape, i, s->in0 + c * p->shape.run),
-				  p->shape.mcstride);
+			n += p->bits ? ones(p->bits + wse_mask_byte(&p->shape, i,
+								    s->in0 + c * p->shape.run),
+					    p->shape.mcstride)
+				     : p->shape.run;
 		r->most = n > r->most ? n : r->most;
 	}
 	p->bytes2 += (size_t)p->cols * wse_packed_stride(r, 2);
@@ -101,7 +104,8 @@ int wse_packed_init(struct wse_packed *p, const struct wse_graph *g, const struc
 	}
 	p->start[0] = 0;
 	for (uint32_t i = 0; i < m.rows; i++)
-		p->start[i + 1] = p->start[i] + ones(bits + (size_t)i * m.rstride, m.rstride);
+		p->start[i + 1] = p->start[i] +
+				  (bits ? ones(bits + (size_t)i * m.rstride, m.rstride) : m.width);
 	p->n = p->start[m.rows];
 	for (uint32_t chunk = 0; chunk < chunks; chunk++) {
 		struct wse_slice s = slice_of(u, chunk, back);
@@ -178,6 +182,38 @@ static const uint16_t *next_strip(const struct wse_packed *p, const struct wse_p
 }
 
 /*
+ * A dense image: a block of a column has its place in the area by numbers alone. back: from the
+ * areas to the image; fill: as of walk_by()
+ */
+static void walk_dense(const struct wse_packed *p, const uint16_t *from, uint16_t *to, int back,
+		       wse_packed_fill fill, const void *ctx, uint16_t *strip)
+{
+	const struct wse_mask_shape *m = &p->shape;
+	const uint16_t *rows = from;
+
+	for (uint32_t i = 0; i < p->nruns; i++) {
+		const struct wse_packed_run *r = &p->run[i];
+		size_t stride = wse_packed_stride(r, 2) / 2;
+
+		for (uint32_t row = r->row; row < r->end; row += p->nfeat) {
+			if (fill && (row - r->row) % WSE_PACKED_STRIP == 0)
+				rows = next_strip(p, r, row, fill, ctx, strip);
+			for (uint32_t c = 0; c < p->cols; c++) {
+				size_t at = r->at2 / 2 + c * stride + (row - r->row) * m->run;
+				size_t place = (size_t)row * m->width + r->first + c * m->run;
+
+				if (back)
+					wse_bf16_unweave(from + at, m->width, p->nfeat, m->run,
+							 to + place);
+				else
+					wse_bf16_weave(rows + place, m->width, p->nfeat, m->run,
+						       to + at);
+			}
+		}
+	}
+}
+
+/*
  * all elements in the order of the areas, of `size` bytes each; fill: from is its ctx, and strip
  * [STRIP][width] where its rows go. -ENOMEM
  */
@@ -238,6 +274,10 @@ static void to_place(void *to, const void *from, struct element e)
 
 int wse_packed_image(const struct wse_packed *p, const uint16_t *dense, uint16_t *packed)
 {
+	if (!p->bits) {
+		walk_dense(p, dense, packed, 0, NULL, NULL, NULL);
+		return 0;
+	}
 	return walk(p, 2, to_area, packed, dense);
 }
 
@@ -245,15 +285,22 @@ int wse_packed_strips(const struct wse_packed *p, wse_packed_fill fill, const vo
 		      uint16_t *packed)
 {
 	uint16_t *strip = malloc((size_t)WSE_PACKED_STRIP * p->shape.width * sizeof(*strip));
-	int ret = strip ? walk_by(p, 2, to_area, packed, ctx, fill, strip)
-			: wse_fail(-ENOMEM, "no memory for %zu weights", p->n);
+	int ret = strip ? 0 : wse_fail(-ENOMEM, "no memory for %zu weights", p->n);
 
+	if (strip && !p->bits)
+		walk_dense(p, NULL, packed, 0, fill, ctx, strip);
+	else if (strip)
+		ret = walk_by(p, 2, to_area, packed, ctx, fill, strip);
 	free(strip);
 	return ret;
 }
 
 int wse_packed_dense(const struct wse_packed *p, const uint16_t *packed, uint16_t *dense)
 {
+	if (!p->bits) {
+		walk_dense(p, packed, dense, 1, NULL, NULL, NULL);
+		return 0;
+	}
 	memset(dense, 0, (size_t)p->shape.rows * p->shape.width * sizeof(*dense));
 	return walk(p, 2, to_image, dense, packed);
 }

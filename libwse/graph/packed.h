@@ -4,6 +4,7 @@
  * (hw/doc/fabric.md, edges). Each command of a chunk has an area of its own, in it a run for each
  * column, as long as the longest of them: element for element in the order in which the port sends.
  * Gradients come back in the same order, each of 4 bytes. The layout follows from the mask alone.
+ * A dense image may lie so as well, without a mask; its gradients do not.
  */
 #ifndef WSE_GRAPH_PACKED_H
 #define WSE_GRAPH_PACKED_H
@@ -12,10 +13,7 @@
 
 struct wse_shared_buf;
 
-/*
- * Streams of masked images are LINEAR where the device has them; 0: rows, for tests. Dense images
- * stay rows: hw/doc/arithmetic.md says why.
- */
+/* Streams of images that lie so are LINEAR where the device has them; 0: rows, for tests. */
 extern int wse_linear_streams;
 
 /* of one command: rows [row, end) of the image, elements from `first` on, a run for each column */
@@ -35,7 +33,7 @@ struct wse_packed {
 	uint32_t nruns, cols;	    /* chunks * pieces */
 	struct wse_packed_run *run; /* [nruns] */
 	uint32_t *start;	    /* [rows + 1] elements that are there before a row */
-	const unsigned char *bits;  /* the caller's */
+	const unsigned char *bits;  /* the caller's; NULL: all are there */
 	struct wse_mask_shape shape;
 	uint32_t nfeat;
 	size_t n, bytes2, bytes4; /* elements; bytes of all areas */
@@ -56,9 +54,9 @@ static inline uint32_t wse_packed_blocks(uint64_t most, uint32_t width, uint32_t
 }
 
 /*
- * The layout of a unit's image, back: of the transposed one, with these bits, which stay; most:
- * bytes that a command may span in the dense image. -ENOMEM: p is empty. wse_packed_fini() leaves
- * buf alone.
+ * The layout of a unit's image, back: of the transposed one, with these bits, which stay, or NULL
+ * of a dense one; most: bytes that a command may span in the dense image. -ENOMEM: p is empty.
+ * wse_packed_fini() leaves buf alone.
  */
 int wse_packed_init(struct wse_packed *p, const struct wse_graph *g, const struct wse_unit *u,
 		    int back, const unsigned char *bits, uint64_t most);
@@ -82,6 +80,8 @@ int wse_packed_strips(const struct wse_packed *p, wse_packed_fill fill, const vo
 int wse_packed_dense(const struct wse_packed *p, const uint16_t *packed, uint16_t *dense);
 
 /*
+ * What follows is of layouts with bits.
+ *
  * A unit's gradients have come back, bytes4 bytes, and behind them those of its vectors: into the
  * image's order [n], and the vectors behind them; or to their places in [rows][width]. -ENOMEM
  */

@@ -25,12 +25,14 @@ static void read_backend(struct sections *s, struct wse_yaml *init)
 		"mgmt_address",	       "mgmt_namespace",
 		"credentials_path",
 	};
+	static const char *const orders[] = {"rows", "linear", NULL};
 	struct wse_yaml *backend = reader_map(&s->r, init, "backend", 0);
 	struct wse_yaml *cluster = reader_map(&s->r, backend, "cluster_config", 0);
 
 	wse_config_ignore(s, backend, "backend_type");
 	wse_config_ignore(s, backend, "compile_dir");
 	wse_config_ignore(s, backend, "use_cs_grad_accum");
+	s->cfg->linear = reader_choice(&s->r, backend, "image_order", 0, orders) == 1;
 	s->cfg->num_wse =
 		(uint32_t)reader_u64(&s->r, cluster, "num_csx", 0, 1, 1, s->src->plan ? 192 : 64);
 	for (size_t i = 0; i < sizeof(vendor) / sizeof(*vendor); i++)

@@ -45,6 +45,8 @@ struct wse_config {
 	uint64_t log_steps;
 	uint64_t memory_limit;		/* bytes; 0: none */
 	uint32_t num_wse;		/* backend.cluster_config.num_csx */
+	/* backend.image_order: 1: dense images lie as they are sent, 0: by rows; of training */
+	int linear;
 	char model_dir[WSE_PATH];
 	char data[WSE_PATH];		/* fit.train_dataloader.data_dir */
 	char tokenizer[WSE_PATH];	/* fit.train_dataloader.tokenizer, "" if none */

@@ -57,7 +57,8 @@ static int is_packed(const struct kinds *k, uint32_t unit)
 
 	if (k->masks)
 		return wse_masks_alone(k->masks, unit);
-	return g->units[unit].density > 0.0 && !g->forward && !g->tile.no_linear && !k->stays[unit];
+	return wse_unit_packs(&g->units[unit]) && !g->forward && !g->tile.no_linear &&
+	       !k->stays[unit];
 }
 
 static int stays_there(const struct kinds *k, uint32_t unit)

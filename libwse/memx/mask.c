@@ -62,18 +62,40 @@ static void fill(struct wse_masks *m, uint32_t tensor)
 	}
 }
 
+/* units that have a mask, or images that lie as they are sent: their shapes */
+static int open_shapes(struct wse_masks *m, const struct wse_sparsity *cfg)
+{
+	int any = cfg && cfg->n;
+
+	for (uint32_t i = 0; i < m->g->nunits; i++)
+		any |= m->g->units[i].linear != 0;
+	if (!any)
+		return 0;
+	m->unit = calloc(m->g->nunits + 1ul, sizeof(*m->unit));
+	if (!m->unit)
+		return wse_fail(-ENOMEM, "no memory for masks");
+	for (uint32_t i = 0; i < m->g->nunits; i++) {
+		if (!m->g->units[i].linear)
+			continue;
+		m->unit[i].fwd = wse_mask_shape(m->g, &m->g->units[i], 0);
+		m->unit[i].back = wse_mask_shape(m->g, &m->g->units[i], 1);
+		m->unit[i].stale = 1;
+	}
+	return 0;
+}
+
 int wse_masks_open(struct wse_masks *m, const struct wse_sparsity *cfg, const struct wse_map *map,
 		   const struct wse_buf_pool *pool)
 {
 	uint32_t n, k = 0;
-	int ret = 0;
+	int ret;
 
 	*m = (struct wse_masks){.cfg = cfg, .g = map->g, .tab = map->tab, .map = map, .pool = pool};
-	if (!cfg || !cfg->n)
-		return 0;
+	ret = open_shapes(m, cfg);
+	if (ret || !cfg || !cfg->n)
+		return ret;
 	m->part = wse_sparse_parts(map->tab, cfg, &n);
-	m->unit = calloc(map->g->nunits + 1ul, sizeof(*m->unit));
-	if (!m->part || !m->unit)
+	if (!m->part)
 		return wse_fail(-ENOMEM, "no memory for masks");
 	for (uint32_t i = 0; i < n && !ret; i++) {
 		const struct wse_home *h = &map->home[m->part[i].tensor];
@@ -134,10 +156,10 @@ void wse_masks_packs(struct wse_masks *m, int grads, int images, int file)
 {
 	for (uint32_t i = 0; m->unit && i < m->g->nunits; i++) {
 		struct wse_unit_mask *k = &m->unit[i];
-		int may = k->buf && !is_input(m, i);
+		int masked = k->buf && !is_input(m, i);
 
-		k->packs = grads && may;
-		k->alone = images && may && !m->g->tile.no_linear;
+		k->packs = grads && masked;
+		k->alone = images && (masked || m->g->units[i].linear) && !m->g->tile.no_linear;
 		k->moves = k->alone && file;
 		k->values = !m->g->tile.no_linear && (k->alone || !file);
 	}
@@ -149,6 +171,15 @@ int wse_masks_packs_any(const struct wse_masks *m)
 
 	for (uint32_t i = 0; m->unit && i < m->g->nunits; i++)
 		any |= m->unit[i].packs && !m->g->tile.no_linear;
+	return any;
+}
+
+int wse_masks_alone_any(const struct wse_masks *m)
+{
+	int any = 0;
+
+	for (uint32_t i = 0; m->unit && i < m->g->nunits; i++)
+		any |= m->unit[i].alone;
 	return any;
 }
 
@@ -196,9 +227,11 @@ static int layout(struct wse_masks *m, uint32_t unit, int back)
 {
 	struct wse_unit_mask *k = &m->unit[unit];
 	struct wse_packed *p = back ? &k->packed_tr : &k->packed;
-	const unsigned char *bits = (unsigned char *)k->buf->ptr + (back ? back_at(k) : 0);
+	const unsigned char *bits = k->buf ? k->buf->ptr : NULL;
 	int ret;
 
+	if (bits && back)
+		bits += back_at(k);
 	wse_packed_fini(p);
 	ret = wse_packed_init(p, m->g, &m->g->units[unit], back, bits, wse_emit_stream_bytes);
 	if (p->buf && !k->moves && (ret || p->buf->size < p->bytes2)) {
@@ -241,7 +274,7 @@ int wse_masks_lay_out(struct wse_masks *m, uint32_t unit, struct wse_image *img)
 	struct wse_unit_mask *k = m->unit ? &m->unit[unit] : NULL;
 	int ret;
 
-	if (!k || !k->buf || !m->there || m->g->tile.no_linear)
+	if (!k || !(k->buf ? m->there : k->alone) || m->g->tile.no_linear)
 		return 0;
 	ret = lay_out(m, unit);
 	if (ret)
@@ -304,8 +337,10 @@ uint64_t wse_masks_sum(const struct wse_masks *m)
 
 uint64_t wse_masks_packed(const struct wse_graph *g, const struct wse_unit *u)
 {
-	double n = (double)u->outs * u->ins * u->density;
+	double n = (double)u->outs * u->ins * wse_unit_density(u);
 
+	if (u->density <= 0.0)
+		return (uint64_t)n;
 	/* what the longest of the columns' runs adds to the others */
 	return (uint64_t)(n + 2.0 * g->tile.cols * wse_sqrt(n / g->tile.cols));
 }

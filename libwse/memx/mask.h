@@ -15,6 +15,7 @@
 
 struct wse_buf_pool;
 
+/* of a unit with a mask, and of a dense one whose images lie as they are sent */
 struct wse_unit_mask {
 	struct wse_shared_buf *buf; /* the image's bits, those of the transposed one; NULL: dense */
 	struct wse_mask_shape fwd, back;
@@ -45,7 +46,10 @@ struct wse_masks {
 	int moving; /* they have changed, and masters have to follow */
 };
 
-/* cfg NULL or empty: there are none. All stay until close. -EINVAL, -ENOMEM */
+/*
+ * cfg NULL or empty: there are none, but what the graph has of dense units whose images lie as they
+ * are sent. All stay until close. -EINVAL, -ENOMEM
+ */
 int wse_masks_open(struct wse_masks *m, const struct wse_sparsity *cfg, const struct wse_map *map,
 		   const struct wse_buf_pool *pool);
 void wse_masks_close(struct wse_masks *m);
@@ -56,13 +60,14 @@ static inline unsigned char *wse_masks_bits(const struct wse_masks *m, uint32_t 
 }
 
 /*
- * Of units but those that inputs are gathered from, onto whose sums the host adds, gradients lie
- * packed, and (images) images do alone; file: those are in a file, and others there by rows. Before
- * wse_masks_show()
+ * Of masked units but those that inputs are gathered from, onto whose sums the host adds, gradients
+ * lie packed, and (images) images do alone, as those of the dense units that the graph names; file:
+ * those are in a file, and others there by rows. Before wse_masks_show()
  */
 void wse_masks_packs(struct wse_masks *m, int grads, int images, int file);
-/* do gradients of any? */
+/* do gradients of any? do images of any alone? */
 int wse_masks_packs_any(const struct wse_masks *m);
+int wse_masks_alone_any(const struct wse_masks *m);
 static inline int wse_masks_alone(const struct wse_masks *m, uint32_t unit)
 {
 	return m->unit && m->unit[unit].alone;

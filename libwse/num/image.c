@@ -219,3 +219,36 @@ void wse_bf16_image(const float *w, size_t n, size_t k, uint16_t *plain, uint16_
 {
 	wse_bf16_image_part(w, n, k, 0, n, 0, k, plain, turned);
 }
+
+/* eight elements of four rows */
+INLINE void weave8(const uint16_t *from, size_t stride, uint16_t *to)
+{
+	__m128i r[4], ab, cd;
+
+	for (size_t f = 0; f < 4; f++)
+		memcpy(&r[f], from + f * stride, sizeof(r[f]));
+	for (int high = 0; high < 2; high++, to += 16) {
+		ab = high ? _mm_unpackhi_epi16(r[0], r[1]) : _mm_unpacklo_epi16(r[0], r[1]);
+		cd = high ? _mm_unpackhi_epi16(r[2], r[3]) : _mm_unpacklo_epi16(r[2], r[3]);
+		_mm_storeu_si128((__m128i *)(void *)to, _mm_unpacklo_epi32(ab, cd));
+		_mm_storeu_si128((__m128i *)(void *)(to + 8), _mm_unpackhi_epi32(ab, cd));
+	}
+}
+
+void wse_bf16_weave(const uint16_t *from, size_t stride, size_t rows, size_t n, uint16_t *to)
+{
+	size_t k = 0;
+
+	for (; rows == 4 && k + 8 <= n; k += 8, to += 32)
+		weave8(from + k, stride, to);
+	for (; k < n; k++)
+		for (size_t f = 0; f < rows; f++)
+			*to++ = from[f * stride + k];
+}
+
+void wse_bf16_unweave(const uint16_t *from, size_t stride, size_t rows, size_t n, uint16_t *to)
+{
+	for (size_t k = 0; k < n; k++)
+		for (size_t f = 0; f < rows; f++)
+			to[f * stride + k] = *from++;
+}

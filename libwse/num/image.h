@@ -30,6 +30,13 @@ void wse_bf16_image_part(const float *w, size_t n, size_t k, size_t n0, size_t n
 void wse_bf16_turn_part(const uint16_t *plain, size_t n, size_t k, size_t n0, size_t n1, size_t k0,
 			size_t k1, uint16_t *turned);
 
+/*
+ * n elements of `rows` rows (1 to 4) that lie `stride` elements apart: of each element those of all
+ * rows follow each other, as a LINEAR stream sends a block; and back
+ */
+void wse_bf16_weave(const uint16_t *from, size_t stride, size_t rows, size_t n, uint16_t *to);
+void wse_bf16_unweave(const uint16_t *from, size_t stride, size_t rows, size_t n, uint16_t *to);
+
 /* variant 1: SSE2; 2: AVX2, -1 where there is none; for tests */
 int wse_bf16_image_by(int variant, const float *w, size_t n, size_t k, uint16_t *plain,
 		      uint16_t *turned);

@@ -149,7 +149,8 @@ void wse_emit_image(struct wse_emit *e, uint32_t unit, uint32_t chunk, int back)
 		s = (struct wse_slice){s.in0, s.ins, s.out0, s.outs};
 	cmd = wse_layer_image(&l, s.outs, s.ins);
 	emit_mask(e, &cmd, &m, s, back ? img->mask_tr : img->mask);
-	if (e->linear && cmd.flags & DRM_WSE_CMD_MASKED && p && p->buf && p->buf->view[e->device])
+	if (e->linear && p && p->buf && p->buf->view[e->device] &&
+	    (cmd.flags & DRM_WSE_CMD_MASKED || !p->bits))
 		return emit_packed(e, cmd, p, chunk, 2, p->buf->view[e->device]);
 	emit_slice(e, cmd, s, back ? u->outs : u->ins, back ? img->tr : img->fwd);
 }

@@ -268,7 +268,7 @@ static int state_in_file(const struct wse_graph *g, const struct wse_memx_pieces
 /* do images of a unit lie packed alone? */
 static int is_alone(const struct wse_graph *g, const struct wse_tensor_table *tab, uint32_t unit)
 {
-	return g->units[unit].density > 0.0 && !g->forward && !g->tile.no_linear &&
+	return wse_unit_packs(&g->units[unit]) && !g->forward && !g->tile.no_linear &&
 	       !is_input(g, tab, unit);
 }
 
@@ -325,12 +325,16 @@ static uint64_t sent_packed(const struct wse_graph *g, const struct wse_tensor_t
 /* masks and, of LINEAR streams, the values of both images */
 static uint64_t masks_of(const struct wse_graph *g, const struct wse_unit *u, int images)
 {
-	struct wse_mask_shape fwd = wse_mask_shape(g, u, 0), back = wse_mask_shape(g, u, 1);
-	uint64_t ways = g->forward ? 1 : 2;
+	uint64_t ways = g->forward ? 1 : 2, bits = 0, values = 0;
 
-	return wse_mask_bytes(&fwd) + (g->forward ? 0 : wse_mask_bytes(&back)) +
-	       (images && !g->tile.no_linear ? ways * wse_masks_packed(g, u) * sizeof(uint16_t)
-					     : 0);
+	for (uint32_t back = 0; u->density > 0.0 && back < ways; back++) {
+		struct wse_mask_shape m = wse_mask_shape(g, u, (int)back);
+
+		bits += wse_mask_bytes(&m);
+	}
+	if (images && wse_unit_packs(u) && !g->tile.no_linear)
+		values = ways * wse_masks_packed(g, u) * sizeof(uint16_t);
+	return bits + values;
 }
 
 int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, const char *uri,
@@ -369,8 +373,6 @@ int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, con
 	images_in_file(g, &tab, devices, m);
 	m->images_file += written_whole(g, &tab);
 	for (uint32_t i = 0; i < g->nunits; i++) {
-		if (g->units[i].density <= 0.0)
-			continue;
 		m->images += masks_of(g, &g->units[i], 1);
 		m->images_file += masks_of(g, &g->units[i], 0);
 	}

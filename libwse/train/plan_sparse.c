@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What masks change in a plan. */
+/* What masks change in a plan, and the order of images. */
 #include "train/plan_sparse.h"
 
 #include <errno.h>
@@ -29,18 +29,26 @@ int wse_plan_sparse(const struct wse_config *cfg, struct wse_plan *p)
 	size_t *left = NULL;
 	int ret;
 
-	if (!cfg->sparsity.n)
+	if (!cfg->sparsity.n && !cfg->linear)
 		return 0;
 	ret = cfg->model.family->tensors(&cfg->model, &tab);
 	if (!ret) {
 		left = calloc(tab.n + 1ul, sizeof(*left));
-		ret = left ? count(&tab, &cfg->sparsity, left) : -ENOMEM;
+		ret = left ? 0 : -ENOMEM;
 	}
+	if (!ret && cfg->sparsity.n)
+		ret = count(&tab, &cfg->sparsity, left);
 	for (uint32_t i = 0; i < g->nunits && !ret; i++) {
 		struct wse_unit *u = &g->units[i];
 
-		if (u->weight != WSE_NO_TENSOR && left[u->weight])
+		if (u->weight == WSE_NO_TENSOR)
+			continue;
+		if (left[u->weight])
 			u->density = 1.0 - (double)left[u->weight] / (double)tab.t[u->weight].count;
+		else
+			u->linear = cfg->linear && !cfg->forward && !g->forward &&
+				    !g->tile.no_linear &&
+				    !(tab.t[u->weight].flags & WSE_TENSOR_INPUT);
 	}
 	free(left);
 	wse_tensor_table_fini(&tab);

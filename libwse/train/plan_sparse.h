@@ -7,7 +7,8 @@
 
 /*
  * A plan's cycles with masks: which number of tokens and which graph it has, no mask changes, so
- * that a sparse run has the order of sums of the dense one. -ENOMEM
+ * that a sparse run has the order of sums of the dense one. And which dense images lie as they are
+ * sent, where the run asks for it: all but those that inputs are gathered from. -ENOMEM
  */
 int wse_plan_sparse(const struct wse_config *cfg, struct wse_plan *p);
 

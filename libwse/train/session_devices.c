@@ -49,11 +49,12 @@ static int check_streams(const struct wse_session *s, const char *uri, struct ws
 	struct wse_exec_info info;
 
 	e->ops->info(e, &info);
-	if (!info.tile.no_linear || s->by_rows || !wse_memx_masks(s->memx)->nparts)
+	if (!info.tile.no_linear || s->by_rows ||
+	    !(wse_memx_masks(s->memx)->nparts || wse_masks_alone_any(wse_memx_masks(s->memx))))
 		return 0;
 	return wse_fail(-ENOTSUP,
-			"device %.100s has no LINEAR streams, for which the weights of this sparse "
-			"run lie packed: give it a device of ABI 1.3 or newer",
+			"device %.100s has no LINEAR streams, for which the weights of this run "
+			"lie in their order: give it a device of ABI 1.4 or newer",
 			uri);
 }
 
@@ -148,6 +149,12 @@ int wse_session_open_devices(struct wse_session *s, const char *const *uris, uin
 	if (!ret)
 		ret = wse_plan_make(&s->cfg.model, &s->tile, s->cfg.batch, s->cfg.micro_batch,
 				    &s->plan);
+	if (!ret && s->by_rows && s->cfg.linear) {
+		s->cfg.linear = 0;
+		wse_logf(
+			&s->log, WSE_LOG_INFO,
+			"| Images: by rows, as a device has no LINEAR streams (image_order linear)");
+	}
 	ret = ret ? ret : wse_plan_sparse(&s->cfg, &s->plan);
 	if (!ret) {
 		say_columns(s);

@@ -45,6 +45,8 @@ static const char four[] = "train_dataloader.batch_size=4";
 /* weights that are left out, and their moments, take no memory */
 static const char sparse[] = "sparsity={sparsity: 0.75}";
 static const char sparse_four[] = "both";
+/* dense images lie as they are sent; with four micro-batches */
+static const char order[] = "backend.image_order=linear", order_four[] = "order, and both";
 static const char rigl[] =
 	"sparsity={sparsity: 0.75, algorithm: rigl, drop_fraction: 0.3, update: {freq: 1}}";
 
@@ -123,8 +125,11 @@ struct job {
 
 static int read_config(const struct how *h, struct wse_config *cfg)
 {
-	const int both = h->set == sparse_four;
-	const char *sets[] = {both ? sparse : h->set, four};
+	const int both = h->set == sparse_four || h->set == order_four;
+	const char *sets[] = {h->set == sparse_four  ? sparse
+			      : h->set == order_four ? order
+						     : h->set,
+			      four};
 	struct wse_config_source src = {.name = "test",
 					.text = h->yaml,
 					.size = strlen(h->yaml),
@@ -526,6 +531,11 @@ int main(int argc, char **argv)
 			 {longer, sparse_four, wide, 2, 1, NULL, WSE_FILES_IMAGES, 0}},
 			{"three quarters left out, so on two ranks",
 			 {deeper, sparse_four, wide, 1, 2, NULL, WSE_FILES_IMAGES, 0}},
+			{"images in order", {gpt, order, tile, 1, 1, NULL, WSE_FILES_NONE, 0}},
+			{"images in order, and in a file with all else",
+			 {longer, order_four, wide, 1, 1, NULL, WSE_FILES_IMAGES, 0}},
+			{"images in order, so on two ranks",
+			 {longer, order_four, wide, 1, 2, NULL, WSE_FILES_IMAGES, 0}},
 			{"a block of 64 on a quarter of the columns",
 			 {block_64, NULL, "sim:func,rows=16,cols=64", 1, 1, NULL, WSE_FILES_NONE,
 			  0}},
@@ -555,6 +565,7 @@ int main(int argc, char **argv)
 	own_bits();
 	for (uint32_t ranks = 2; ranks <= (TAP_SANITIZED ? 2 : 4); ranks++)
 		network("the MLP", mlp, NULL, "sim:func,rows=4,cols=16", ranks);
+	network("the GPT, images in order", gpt, order, "sim:func,rows=4,cols=16", 2);
 	network("the GPT, three quarters left out", gpt, sparse, "sim:func,rows=4,cols=16", 2);
 	unlink(text);
 	return tap_end();

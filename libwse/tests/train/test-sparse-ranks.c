@@ -87,14 +87,15 @@ static void same(const char *what, const char *sparsity)
 }
 
 /* a checkpoint of three ranks goes on on one, and of one on three */
-static void resumed(const char *sparsity)
+static void resumed(const char *what, const char *sparsity)
 {
-	char whole[65], hash[65];
-	struct job j = job("whole", 2, 1, sparsity, "loop.max_steps=6");
+	char whole[65], hash[65], parts[20];
+	struct job j = job(what, 2, 1, sparsity, "loop.max_steps=6");
 	int bad = on(2, &j, whole);
 
 	for (uint32_t first = 1; first <= 3; first += 2) {
-		j = job("parts", first, 1, sparsity, "loop.max_steps=3");
+		snprintf(parts, sizeof(parts), "%s-parts", what);
+		j = job(parts, first, 1, sparsity, "loop.max_steps=3");
 		bad |= on(first, &j, hash);
 		j.sets[0] = "loop.max_steps=6";
 		j.resume = 1;
@@ -102,6 +103,23 @@ static void resumed(const char *sparsity)
 		bad |= on(4 - first, &j, hash) || strcmp(whole, hash);
 	}
 	ok(!bad, "%s: three steps on one number of ranks, three on another", sparsity);
+}
+
+/* dense images that lie as they are sent: the hash of rows, as many ranks as there are */
+static void in_order(void)
+{
+	static const char order[] = "backend.image_order=linear";
+	char want[65], got[65];
+	struct job j = job("rows", 1, 1, "sparsity=0", "loop.max_steps=5");
+	int bad = on(1, &j, want);
+
+	for (uint32_t ranks = 1; ranks <= 3; ranks++) {
+		j = job("order", ranks, 1 + ranks % 2, order, "loop.max_steps=5");
+		bad |= on(ranks, &j, got) || strcmp(want, got);
+	}
+	ok(!bad, "%s: on 1 to 3 ranks the hash of rows%s%s", order, bad ? ": " : "",
+	   bad ? wse_error() : "");
+	resumed("order-whole", order);
 }
 
 /* weights without masks are loaded, and cut by their magnitudes: on all ranks as on one */
@@ -568,8 +586,9 @@ int main(void)
 	same("set", "sparsity={sparsity: 0.75, algorithm: set, update: {freq: 2}}");
 	same("rigl",
 	     "sparsity={sparsity: 0.75, algorithm: rigl, init_method: topk, update: {freq: 2}}");
-	resumed("sparsity={sparsity: 0.75, algorithm: rigl, update: {freq: 2}}");
+	resumed("rigl-whole", "sparsity={sparsity: 0.75, algorithm: rigl, update: {freq: 2}}");
 	cut();
+	in_order();
 	if (sparse_begin() || count_sends()) {
 		printf("Bail out! no text, or no pair\n");
 		return 1;

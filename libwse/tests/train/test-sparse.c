@@ -2,7 +2,7 @@
 /*
  * Training with masks: the same bits on oracle and twin, on 1 to 3 devices, with state in memory or
  * in files, and as a dense run whose gradients are masked by hand; what is left out is 0, and
- * counts are exact.
+ * counts are exact. And with dense images that lie as they are sent: the bits of rows.
  */
 #include <math.h>
 #include <errno.h>
@@ -90,6 +90,7 @@ struct how {
 	uint32_t devices, steps;
 	enum wse_memory_files files;
 	int by_hand; /* dense streams, and gradients are cleared here */
+	int linear;  /* dense images lie as they are sent */
 	const char *replay;
 	const char *sparsity; /* in place of the case's */
 };
@@ -102,7 +103,7 @@ struct came {
 	 * units whose streams are LINEAR; whose gradients are handed over packed; whose images are
 	 * packed alone
 	 */
-	uint64_t packed, lie, alone;
+	uint64_t packed, lie, alone, ordered; /* ordered: dense ones of those alone */
 	uint64_t image_reads, bytes, commands;
 	/*
 	 * floats of state that are packed; bytes of it that went to its file, and that images'
@@ -170,6 +171,7 @@ static int steps_of(struct wse_session *s, const struct how *h, struct came *r)
 			r->packed += img->packed != NULL;
 			r->alone += wse_masks_alone(wse_memx_masks(s->memx), u) && img->packed &&
 				    !img->fwd.buf && !img->tr.buf;
+			r->ordered += img->packed && !img->packed->bits;
 			r->lie += wse_image_grad_rows(img, (size_t)of->outs * of->ins) != NULL;
 		}
 		if (!ret && h->replay && i + 1 == h->steps)
@@ -193,6 +195,7 @@ static int run(const struct sparse_case *c, const struct how *h, struct came *r)
 	uint64_t in, out;
 
 	*r = (struct came){0};
+	cfg.linear = h->linear;
 	ret = ret ? ret : wse_session_open(&s, &cfg, uris, h->devices, NULL);
 	if (!ret && h->files) {
 		ret = wse_memory_of(&cfg, &s.plan, h->uri, h->devices, 1, &m);
@@ -324,6 +327,134 @@ static void changing(const struct sparse_case *c)
 	wse_linear_streams = 1;
 	ok(!ret && same(&packed, &rows) && packed.lie && !rows.lie,
 	   "%s: masks of SET change, and gradients lie packed: the same bits%s%s", c->what,
+	   ret ? ": " : "", ret ? wse_error() : "");
+}
+
+/* weights of units from which no inputs are gathered: those whose images may lie in order */
+static uint64_t streamed(const struct sparse_case *c)
+{
+	const char *uri = "oracle:rows=2,cols=2";
+	struct wse_config cfg;
+	struct wse_session s;
+	uint64_t n = 0;
+
+	if (sparse_config(c, "0", &cfg) || wse_session_open(&s, &cfg, &uri, 1, NULL))
+		return 0;
+	for (uint32_t i = 0; i < s.plan.graph.nunits; i++) {
+		const struct wse_unit *u = &s.plan.graph.units[i];
+
+		n += u->weight != WSE_NO_TENSOR &&
+		     !(wse_memx_masks(s.memx)->tab->t[u->weight].flags & WSE_TENSOR_INPUT);
+	}
+	wse_session_close(&s);
+	return n;
+}
+
+/*
+ * Dense images that lie as they are sent, beside masks (the case's) or alone: the bits of rows, on
+ * oracle and twin, on one device and on three, in one command and in many. As many bytes are
+ * streamed: the same ones in another order
+ */
+static void in_order(const struct sparse_case *c, int masks)
+{
+	struct how h = {.uri = "sim:func,rows=2,cols=2",
+			.devices = 1,
+			.steps = STEPS,
+			.sparsity = masks ? NULL : "0"};
+	const uint64_t most = wse_emit_stream_bytes;
+	struct came rows, linear, cut, oracle, three;
+	uint64_t units = streamed(c) * STEPS;
+	int ret = run(c, &h, &rows);
+
+	h.linear = 1;
+	h.replay = "oracle:rows=2,cols=2";
+	ret = ret ? ret : run(c, &h, &linear);
+	h.replay = NULL;
+	wse_emit_stream_bytes = 4096;
+	ret = ret ? ret : run(c, &h, &cut);
+	wse_emit_stream_bytes = most;
+	h.devices = 3;
+	ret = ret ? ret : run(c, &h, &three);
+	h.uri = "oracle:rows=2,cols=2";
+	h.devices = 1;
+	ret = ret ? ret : run(c, &h, &oracle);
+	ok(!ret && same(&rows, &linear) && same(&rows, &cut) && same(&rows, &three) &&
+		   same(&rows, &oracle) && linear.alone == units && !rows.ordered &&
+		   linear.ordered == units - rows.alone && oracle.alone == units &&
+		   (masks || (linear.ordered == units && !linear.lie &&
+			      linear.bytes == rows.bytes && cut.commands > linear.commands)),
+	   "%s%s: %llu dense images lie as they are sent: the bits of rows%s%s", c->what,
+	   masks ? ", masked" : "", (unsigned long long)linear.ordered / STEPS, ret ? ": " : "",
+	   ret ? wse_error() : "");
+}
+
+/* with a device that has no LINEAR streams images are rows; and it does not join a run later */
+static void in_order_old(const struct sparse_case *c)
+{
+	struct how h = {.uri = "sim:func,rows=2,cols=2",
+			.devices = 2,
+			.steps = STEPS,
+			.sparsity = "0",
+			.linear = 1};
+	struct came came[4];
+	int ret = 0;
+
+	for (uint32_t i = 0; i < 4 && !ret; i++) {
+		without = i;
+		asked = 0;
+		ret = run(c, &h, &came[i]);
+	}
+	ok(!ret && same(&came[0], &came[1]) && same(&came[0], &came[2]) &&
+		   same(&came[0], &came[3]) && came[0].ordered && !came[1].packed &&
+		   !came[2].packed && !came[3].packed,
+	   "%s: rows where one of two devices has no LINEAR streams, or none has%s%s", c->what,
+	   ret ? ": " : "", ret ? wse_error() : "");
+	h.devices = 1;
+	h.replay = h.uri;
+	without = 2;
+	asked = 0;
+	ret = run(c, &h, &came[0]);
+	without = 0;
+	ok(ret == -ENOTSUP && strstr(wse_error(), "has no LINEAR streams"),
+	   "%s: such a device does not replay a step of images in order: %s", c->what,
+	   ret ? wse_error() : "it did");
+}
+
+/* in files, too; and of what only evaluates the images are rows */
+static void in_order_files(const struct sparse_case *c)
+{
+	struct how h = {.uri = "sim:func,rows=2,cols=4", .devices = 1, .steps = 3, .sparsity = "0"};
+	struct came want, got;
+	double loss[2] = {0.0, 1.0};
+	uint64_t samples, packed = 0;
+	int ret = run(c, &h, &want);
+
+	h.linear = 1;
+	for (enum wse_memory_files f = WSE_FILES_STATE; f <= WSE_FILES_IMAGES; f++) {
+		h.files = f;
+		ret = ret ? ret : run(c, &h, &got);
+		ok(!ret && same(&want, &got) && got.ordered && got.alone == got.ordered &&
+			   !got.image_reads == (f < WSE_FILES_IMAGES),
+		   "%s, %s in files: the bits of rows in memory%s%s", c->what,
+		   f == WSE_FILES_STATE	  ? "weights"
+		   : f == WSE_FILES_GRADS ? "weights and gradients"
+					  : "weights, gradients and images",
+		   ret ? ": " : "", ret ? wse_error() : "");
+	}
+	for (int i = 0; i < 2 && !ret; i++) {
+		struct wse_config cfg;
+		struct wse_session s;
+
+		ret = sparse_config(c, "0", &cfg);
+		cfg.linear = i;
+		cfg.forward = 1;
+		ret = ret ? ret : wse_session_open(&s, &cfg, &h.uri, 1, NULL);
+		ret = ret ? ret : wse_session_eval(&s, 0, 1, &loss[i], &samples);
+		for (uint32_t u = 0; u < s.plan.graph.nunits && !ret; u++)
+			packed += wse_memx_images(s.memx)[u].packed != NULL;
+		wse_session_close(&s);
+	}
+	ok(!ret && loss[0] == loss[1] && !packed, "%s: an evaluation keeps rows%s%s", c->what,
 	   ret ? ": " : "", ret ? wse_error() : "");
 }
 
@@ -459,6 +590,7 @@ static void rtl(void)
 	const struct how h = {.uri = "sim:func,rows=2,cols=2",
 			      .devices = 1,
 			      .steps = 1,
+			      .linear = 1,
 			      .replay = "sim:rtl,rows=2,cols=2"};
 	struct came r;
 	int ret = run(&cases[2], &h, &r);
@@ -467,7 +599,8 @@ static void rtl(void)
 		tap_skip("there is no RTL of 2x2", "a step replayed on the RTL");
 		return;
 	}
-	ok(!ret && r.sum, "%s: a step of the twin, replayed on the RTL%s%s", cases[2].what,
+	ok(!ret && r.sum && r.ordered && r.alone > r.ordered,
+	   "%s, other images in order: a step of the twin, replayed on the RTL%s%s", cases[2].what,
 	   ret ? ": " : "", ret ? wse_error() : "");
 }
 
@@ -483,6 +616,12 @@ int main(void)
 		counts(&cases[i]);
 	for (int i = 0; i < NCASES; i++)
 		two_ways(&cases[i]);
+	for (int i = 0; i < NCASES; i++)
+		in_order(&cases[i], 0);
+	in_order(&cases[2], 1); /* some of their matrices are dense */
+	in_order(&cases[7], 1);
+	in_order_old(&cases[1]);
+	in_order_files(&large[1]);
 	mixed(&cases[0]);
 	changing(&cases[0]);
 	level_0();
