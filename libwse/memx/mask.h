@@ -2,7 +2,8 @@
 /*
  * The masks of a run, in the order of the images (graph/mask.h): which weights are there. The
  * others are 0, as are their moments and gradients; every rank has the masks of all pieces. What
- * changes them, and by which order of weights, is choose.h's.
+ * changes them, and by which order of weights, is choose.h's. And how images lie that are kept as
+ * they are sent, dense ones, too.
  */
 #ifndef WSE_MEMX_MASK_H
 #define WSE_MEMX_MASK_H

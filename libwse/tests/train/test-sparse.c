@@ -286,19 +286,27 @@ static void two_ways(const struct sparse_case *c)
 	   ret ? wse_error() : "");
 }
 
-/* of two devices one has no LINEAR streams, the first or the second: each does what it can */
-static void mixed(const struct sparse_case *c)
+/* came[i]: of two devices those of bits i have no LINEAR streams */
+static int with_and_without(const struct sparse_case *c, const struct how *h, struct came came[4])
 {
-	const struct how h = {.uri = "sim:func,rows=2,cols=2", .devices = 2, .steps = STEPS};
-	struct came came[4];
 	int ret = 0;
 
 	for (uint32_t i = 0; i < 4 && !ret; i++) {
 		without = i;
 		asked = 0;
-		ret = run(c, &h, &came[i]);
+		ret = run(c, h, &came[i]);
 	}
 	without = 0;
+	return ret;
+}
+
+/* of two devices one has no LINEAR streams, the first or the second: each does what it can */
+static void mixed(const struct sparse_case *c)
+{
+	const struct how h = {.uri = "sim:func,rows=2,cols=2", .devices = 2, .steps = STEPS};
+	struct came came[4];
+	int ret = with_and_without(c, &h, came);
+
 	ok(!ret && same(&came[0], &came[1]) && same(&came[0], &came[2]) &&
 		   same(&came[0], &came[3]) && came[1].packed && came[2].packed &&
 		   !came[3].packed && came[0].lie && !came[1].lie && !came[2].lie &&
@@ -397,13 +405,8 @@ static void in_order_old(const struct sparse_case *c)
 			.sparsity = "0",
 			.linear = 1};
 	struct came came[4];
-	int ret = 0;
+	int ret = with_and_without(c, &h, came);
 
-	for (uint32_t i = 0; i < 4 && !ret; i++) {
-		without = i;
-		asked = 0;
-		ret = run(c, &h, &came[i]);
-	}
 	ok(!ret && same(&came[0], &came[1]) && same(&came[0], &came[2]) &&
 		   same(&came[0], &came[3]) && came[0].ordered && !came[1].packed &&
 		   !came[2].packed && !came[3].packed,

@@ -499,8 +499,8 @@ void test_room(Tap &tap, Bench &tb)
 		waits += tb.waits;
 	}
 	tap.ok(good && waits > 10000,
-	       "200 of DOT and DOTX with a slow reader: never more than %u results, the waits (%u) count",
-	       WSE_DOTQ_DEPTH, waits);
+	       "200 of DOT and DOTX with a slow reader: never more than %u results, "
+	       "the waits (%u) count", WSE_DOTQ_DEPTH, waits);
 }
 
 // DOTQ_DEPTH results fill the queue: DOT's END mark waits for its reader, DOTX needs no room
