@@ -103,6 +103,12 @@ Model::Model(const struct wse_machine_cfg &cfg, const struct wse_host_ops *ops, 
 	router[i] = &top.rootp->vlSymsp->CAT(AT(r, c), u_router); \
 	core[i++] = &top.rootp->vlSymsp->CAT(AT(r, c), u_core);
 #include "cores.inc"
+#if TILE_COLS > 1
+	using Syms = CAT(TILE_CLASS, __Syms);
+	static_assert((offsetof(Syms, CAT(AT(0, 1), u_core)) -
+		       offsetof(Syms, CAT(AT(0, 0), u_core))) / 64 % 2,
+		      "cores lie an odd number of cache lines apart: build-tile");
+#endif
 #undef CORE
 #undef AT
 	for (unsigned p = 0; p < Ports; p++)
