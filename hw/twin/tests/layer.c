@@ -91,7 +91,7 @@ int run_open(struct run *r, const struct shape *s, uint32_t flags, uint32_t thre
 	if (dev_open_cfg(&r->d, "func", &cfg) || dev_create_queue(&r->d, 1) ||
 	    dev_create_queue(&r->d, 2) || dev_create_queue(&r->d, 3))
 		return -1;
-	if (s->linear)
+	if (s->weights == LINEAR)
 		lay_in_order(r, (uint16_t *)(void *)(r->d.mem + HOST_W));
 	else
 		memcpy(r->d.mem + HOST_W, r->w, r->n * s->cols * s->k * 2);
@@ -133,7 +133,7 @@ static struct wse_sqe stream(const struct run *r, uint8_t op)
 		.cstride = s->k * 2,
 	};
 
-	if (s->masked) {
+	if (s->weights == MASKED) {
 		e.flags |= WSE_SQF_MASKED | WSE_SQF_MASK_DIRECT;
 		e.mask = HOST_M;
 		e.rstride = s->cols * r->mrow;
@@ -183,7 +183,7 @@ double forward(struct run *r, struct wse_cqe *e)
 	struct wse_sqe in = stream(r, WSE_OP_STREAM_IN), q;
 	double t = seconds();
 
-	if (s->linear) {
+	if (s->weights == LINEAR) {
 		in.flags |= WSE_SQF_LINEAR;
 		in.lstride = 0;
 		in.len = in.cstride = r->n * s->k * 2;

@@ -11,8 +11,8 @@
 #define LAYER_G (DEV_DATA + (40u << 20)) /* in host memory: the gradient, binary32 [n][cols][k] */
 
 struct shape {
-	uint32_t rows, cols, t, k, b, nblk; /* k per core, nblk blocks of b features */
-	bool masked, linear; /* linear: weights of the forward pass lie as they are sent */
+	uint32_t rows, cols, t, k, b, nblk;	  /* k per core, nblk blocks of b features */
+	enum { BY_ROWS, MASKED, LINEAR } weights; /* how they lie; gradients lie by rows */
 };
 
 /* how the doorbells of a gradient's three queues come */

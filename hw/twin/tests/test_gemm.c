@@ -17,7 +17,8 @@ static uint32_t threads = 1;
 
 static bool on(const struct run *r, uint32_t n, uint32_t c, uint32_t k)
 {
-	return !r->s.masked || r->mask[(n * r->s.cols + c) * r->mrow + k / 8] >> (k & 7) & 1;
+	return r->s.weights != MASKED ||
+	       r->mask[(n * r->s.cols + c) * r->mrow + k / 8] >> (k & 7) & 1;
 }
 
 /* y of one token as the contract orders it */
@@ -93,7 +94,7 @@ static void check_forward(struct run *r)
 		}
 	}
 	ok(!bad, "%ux%u T %u K %u B %u N %u%s: forward, %u of %u wrong", s->rows, s->cols, s->t,
-	   s->k, s->b, r->n, s->masked ? " masked" : "", bad, s->rows * r->n * s->t);
+	   s->k, s->b, r->n, s->weights == MASKED ? " masked" : "", bad, s->rows * r->n * s->t);
 }
 
 static void check_wgrad(struct run *r)
@@ -112,7 +113,8 @@ static void check_wgrad(struct run *r)
 		}
 	}
 	ok(!bad, "%ux%u T %u K %u B %u N %u%s: weight gradient, %u of %u wrong", s->rows, s->cols,
-	   s->t, s->k, s->b, r->n, s->masked ? " masked" : "", bad, r->n * s->cols * s->k);
+	   s->t, s->k, s->b, r->n, s->weights == MASKED ? " masked" : "", bad,
+	   r->n * s->cols * s->k);
 }
 
 /* of the fast twins, of the exact ones, of fast ones whose streams are LINEAR */
@@ -138,7 +140,7 @@ static void test(const struct shape *s, uint32_t flags, const char *how)
 	races = twin_race_count(r.d.m, &text);
 	if (flags & WSE_MACHINE_CHECK_RACES)
 		ok(!races, "no races %s", text);
-	ways_add(flags & WSE_MACHINE_EXACT ? &none : s->linear ? &sent : &ways, r.d.m);
+	ways_add(flags & WSE_MACHINE_EXACT ? &none : s->weights == LINEAR ? &sent : &ways, r.d.m);
 	run_close(&r);
 }
 
@@ -197,21 +199,21 @@ static void without(const char *self, const char *hwcaps)
 int main(int argc, char **argv)
 {
 	static const struct shape shape[] = {
-		{1, 1, 8, 8, 1, 2, false, false},   {2, 2, 16, 12, 2, 4, false, false},
-		{4, 4, 32, 16, 4, 8, false, false}, {3, 5, 8, 20, 4, 10, true, false},
-		{2, 3, 24, 16, 2, 6, true, false},  {4, 4, 16, 64, 4, 8, false, false},
+		{1, 1, 8, 8, 1, 2, BY_ROWS},   {2, 2, 16, 12, 2, 4, BY_ROWS},
+		{4, 4, 32, 16, 4, 8, BY_ROWS}, {3, 5, 8, 20, 4, 10, MASKED},
+		{2, 3, 24, 16, 2, 6, MASKED},  {4, 4, 16, 64, 4, 8, BY_ROWS},
 	};
 	static const struct shape linear[] = {
-		{1, 1, 8, 8, 1, 2, false, true},
-		{2, 2, 16, 14, 2, 4, false, true},
-		{4, 4, 32, 22, 4, 8, false, true},
-		{3, 5, 8, 20, 4, 10, false, true},
+		{1, 1, 8, 8, 1, 2, LINEAR},
+		{2, 2, 16, 14, 2, 4, LINEAR},
+		{4, 4, 32, 22, 4, 8, LINEAR},
+		{3, 5, 8, 20, 4, 10, LINEAR},
 	};
 	static const struct shape big[] = {
-		{4, 4, 32, 128, 4, 64, false, false},	{4, 4, 32, 64, 4, 64, false, false},
-		{4, 4, 32, 64, 2, 128, false, false},	{4, 4, 32, 64, 2, 128, true, false},
-		{4, 4, 16, 128, 4, 64, false, false},	{16, 48, 32, 128, 4, 192, false, false},
-		{16, 48, 16, 64, 4, 192, false, false}, {4, 4, 32, 128, 4, 64, false, true},
+		{4, 4, 32, 128, 4, 64, BY_ROWS},   {4, 4, 32, 64, 4, 64, BY_ROWS},
+		{4, 4, 32, 64, 2, 128, BY_ROWS},   {4, 4, 32, 64, 2, 128, MASKED},
+		{4, 4, 16, 128, 4, 64, BY_ROWS},   {16, 48, 32, 128, 4, 192, BY_ROWS},
+		{16, 48, 16, 64, 4, 192, BY_ROWS}, {4, 4, 32, 128, 4, 64, LINEAR},
 	};
 	unsigned int csr = twin_fp_enter(), i;
 

@@ -112,7 +112,7 @@ static void test_layer(const struct shape *s, uint32_t flags, const char *what)
 
 	ok(layer(s, flags & ~TWIN_MODEL_PARTS, 1, &whole) && layer(s, flags, 1, &one),
 	   "%ux%u T %u K %u B %u%s, %s: ends well", s->rows, s->cols, s->t, s->k, s->b,
-	   s->masked ? " masked" : "", what);
+	   s->weights == MASKED ? " masked" : "", what);
 	ok(flags & TWIN_MODEL_PARTS ? whole.memory == one.memory && whole.wavelets == one.wavelets
 				    : true,
 	   "with the memory and the wavelets of the tile in one piece");
@@ -379,7 +379,7 @@ static void test_tree(const struct size *size, bool good)
 static void test_counts(void)
 {
 	static const uint32_t counts[] = {0, 1, 8, 9, 1000, ~0u};
-	struct shape s = {17, 16, 8, 8, 2, 16, false, false};
+	struct shape s = {17, 16, 8, 8, 2, 16, BY_ROWS};
 	struct result one, r;
 	uint32_t i;
 
@@ -392,11 +392,11 @@ static void test_counts(void)
 int main(void)
 {
 	static const struct shape shape[] = {
-		{3, 5, 8, 20, 4, 10, true, false},  {4, 4, 16, 64, 4, 8, false, false},
-		{2, 3, 24, 16, 2, 6, true, false},  {7, 2, 8, 12, 1, 6, false, false},
-		{1, 5, 8, 12, 2, 10, false, false}, {9, 8, 16, 24, 4, 16, false, false},
+		{3, 5, 8, 20, 4, 10, MASKED},  {4, 4, 16, 64, 4, 8, BY_ROWS},
+		{2, 3, 24, 16, 2, 6, MASKED},  {7, 2, 8, 12, 1, 6, BY_ROWS},
+		{1, 5, 8, 12, 2, 10, BY_ROWS}, {9, 8, 16, 24, 4, 16, BY_ROWS},
 	};
-	static const struct shape large = {16, 17, 8, 8, 2, 17, true, false};
+	static const struct shape large = {16, 17, 8, 8, 2, 17, MASKED};
 	unsigned int csr = twin_fp_enter();
 	uint32_t i;
 
