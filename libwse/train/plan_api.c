@@ -217,6 +217,20 @@ static void print_sparsity(const struct wse_config *cfg, const struct wse_exec_c
 		 cfg->sparsity.file[0] ? ", and those of mask_file" : "");
 }
 
+/* matrices whose images lie as they are sent, where the run asks for that */
+static void print_images(const struct wse_config *cfg, const struct wse_graph *g,
+			 const struct wse_exec_cfg *log)
+{
+	uint32_t n = 0;
+
+	if (!cfg->linear || cfg->forward || g->forward)
+		return;
+	for (uint32_t i = 0; i < g->nunits; i++)
+		n += (uint32_t)g->units[i].linear;
+	wse_logf(log, WSE_LOG_INFO, "images           %u without a mask as they are sent%s", n,
+		 g->tile.no_linear ? ": the device has no LINEAR streams" : "");
+}
+
 static void print_shapes(const struct wse_config *cfg, const struct wse_model *m,
 			 const struct wse_tile *tile, const struct wse_plan *p, int fits,
 			 const struct wse_exec_cfg *log)
@@ -269,7 +283,7 @@ static int plan(const struct wse_params *params, const char *uri, uint32_t flags
 	else
 		ret = wse_plan_make(&m, &info.tile, params->cfg.batch, params->cfg.micro_batch, &p);
 	if (p.tokens && !ret)
-		ret = wse_plan_sparse(&params->cfg, &p);
+		ret = wse_plan_images(&params->cfg, &p);
 	if (p.tokens) {
 		fill(&params->cfg, &p, out);
 		wse_plan_print(&p, &m, info.name, log);
@@ -280,6 +294,7 @@ static int plan(const struct wse_params *params, const char *uri, uint32_t flags
 		wse_logf(log, WSE_LOG_INFO, "parameters       %llu",
 			 (unsigned long long)out->weights);
 		print_sparsity(&params->cfg, log);
+		print_images(&params->cfg, &p.graph, log);
 		/* each tile of a wafer on paper is a device */
 		print_memory(&params->cfg, &p, uri, systems * (on_paper ? paper.tiles : 1),
 			     ranks ? ranks : 1, log);

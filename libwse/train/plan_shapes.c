@@ -23,7 +23,7 @@ static int one(const struct wse_model *m, const struct wse_tile *tile, const str
 	if (!wse_plan_fits(m, tile, cfg->batch, cfg->micro_batch, &ops, NULL))
 		return 0;
 	ret = wse_plan_make(m, tile, cfg->batch, cfg->micro_batch, &p);
-	ret = ret ? ret : wse_plan_sparse(cfg, &p);
+	ret = ret ? ret : wse_plan_images(cfg, &p);
 	cycles = p.cycles * p.micro_batches;
 	if (!ret && cycles < best->cycles) {
 		best->rows = tile->rows;

@@ -22,7 +22,7 @@ static int count(const struct wse_tensor_table *tab, const struct wse_sparsity *
 	return p ? 0 : -ENOMEM;
 }
 
-int wse_plan_sparse(const struct wse_config *cfg, struct wse_plan *p)
+int wse_plan_images(const struct wse_config *cfg, struct wse_plan *p)
 {
 	struct wse_tensor_table tab = {0};
 	struct wse_graph *g = &p->graph;

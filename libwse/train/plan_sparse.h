@@ -6,11 +6,11 @@
 #include "model/plan.h"
 
 /*
- * A plan's cycles with masks: which number of tokens and which graph it has, no mask changes, so
- * that a sparse run has the order of sums of the dense one. And which dense images lie as they are
- * sent, where the run asks for it: all but those that inputs are gathered from. -ENOMEM
+ * How the images of a plan's matrices lie, and its cycles with that: masked ones packed; dense ones
+ * as they are sent, where the run asks for it, but for those that inputs are gathered from. Number
+ * of tokens and graph stay, so that each such run has the dense one's order of sums. -ENOMEM
  */
-int wse_plan_sparse(const struct wse_config *cfg, struct wse_plan *p);
+int wse_plan_images(const struct wse_config *cfg, struct wse_plan *p);
 
 /* of a run's steps: those after which no mask changes by gradients, those in which all do, all */
 enum wse_plan_steps { WSE_PLAN_USUAL, WSE_PLAN_UPDATES, WSE_PLAN_MEAN };

@@ -155,7 +155,7 @@ int wse_session_open_devices(struct wse_session *s, const char *const *uris, uin
 			&s->log, WSE_LOG_INFO,
 			"| Images: by rows, as a device has no LINEAR streams (image_order linear)");
 	}
-	ret = ret ? ret : wse_plan_sparse(&s->cfg, &s->plan);
+	ret = ret ? ret : wse_plan_images(&s->cfg, &s->plan);
 	if (!ret) {
 		say_columns(s);
 		say_fill(s);

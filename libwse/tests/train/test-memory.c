@@ -176,7 +176,7 @@ static int plan_alone(const struct how *h, struct wse_memory *m)
 
 	ret = ret ? ret : wse_exec_info(h->uri, &info);
 	ret = ret ? ret : wse_plan_make(&cfg.model, &info.tile, cfg.batch, cfg.micro_batch, &p);
-	ret = ret ? ret : wse_plan_sparse(&cfg, &p);
+	ret = ret ? ret : wse_plan_images(&cfg, &p);
 	ret = ret ? ret : wse_memory_of(&cfg, &p, h->uri, h->devices, h->ranks, m);
 	wse_plan_fini(&p);
 	return ret;
