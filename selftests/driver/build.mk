@@ -27,14 +27,16 @@ BESIDE += --waits "selftests/driver/guest evil test_evil" \
 	--waits "selftests/driver/guest evil test_reset" \
 	--waits "selftests/driver/guest evil test_fw" \
 	--waits "selftests/driver/guest --env WSE_VANISH_EVERY=6 evil test_vanish"
+# test_gone asks the host for something: not behind test_lease, which puts the guest to sleep, from
+# which the virtio-console of Linux 7.3 does not wake up
 SUITES += $(HOST_TESTS) selftests/driver/test-versions \
 	"selftests/driver/guest --smp 2 func fuzz 2x2 2 --seconds 40 --chaos" \
-	"selftests/driver/guest func test_ioctl,test_submit,test_resv,test_lease,test_dma,test_gone 2x3 2" \
+	"selftests/driver/guest func test_ioctl,test_submit,test_resv,test_lease,test_dma 2x3 2" \
 	"selftests/driver/guest --iommu intel func test_submit 2x2 2" \
 	"selftests/driver/guest --append slab_nomerge --iommu intel func test_dma 2x2 2" \
 	"selftests/driver/guest --iommu virtio func test_lease 2x2 2" \
 	"selftests/driver/guest --append swiotlb=force func test_dma 2x2 2" \
-	"selftests/driver/guest --smp 2 --append preempt=full func test_syncobj,test_unbind 2x2 2" \
+	"selftests/driver/guest --smp 2 --append preempt=full func test_syncobj,test_unbind,test_gone 2x2 2" \
 	"selftests/driver/guest --hotplug --modprobe aer_inject func test_aer" \
 	"selftests/driver/guest func test_core 4x4" \
 	"selftests/driver/guest rtl test_submit,test_core 2x2"

@@ -88,7 +88,8 @@ static int scattered(uint32_t n)
 	/* the kernel's own limit is 1024 */
 	wse_sysfs_write("/sys/module/udmabuf/parameters/list_limit", "65536");
 	mem = memfd_create("scattered", MFD_ALLOW_SEALING);
-	if (!list || mem < 0 || ftruncate(mem, (off_t)n * PAGE) ||
+	/* udmabuf would allocate them in the list's order: then they may be neighbours */
+	if (!list || mem < 0 || fallocate(mem, 0, 0, (off_t)n * PAGE) ||
 	    fcntl(mem, F_ADD_SEALS, F_SEAL_SHRINK))
 		return -EINVAL;
 	list->count = n;
