@@ -75,7 +75,8 @@ clean: ## remove everything built
 	rm -rf $(B)
 
 help: ## this text
-	@grep -hE '^[a-z][a-zA-Z-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
+	@cat $(MAKEFILE_LIST) | sed -E ':a; /\\$$/ { N; s/ *\\\n[ \t]*/ /; ba }' | \
+		sed -nE 's/^([a-z][a-zA-Z-]*):.*## /\1\t/p' | expand -t 20
 
 $(B)/%/.d:
 	@mkdir -p $(@D) && touch $@
