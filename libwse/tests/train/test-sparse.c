@@ -10,7 +10,9 @@
 #include "sparse.h"
 #include "tap.h"
 #include "ops/emit.h"
+#include "train/params.h"
 #include "train/verify.h"
+#include "wse/train.h"
 #include "wse_regs.h"
 
 #define GPT "vocab_size: 128, num_heads: 4, max_position_embeddings: 16"
@@ -423,6 +425,38 @@ static void in_order_old(const struct sparse_case *c)
 	   ret ? wse_error() : "it did");
 }
 
+/* text [200]: --plan's line of images */
+static void images_line(void *text, enum wse_log_level level, const char *line)
+{
+	(void)level;
+	if (!strncmp(line, "images ", 7))
+		snprintf(text, 200, "%s", line);
+}
+
+/* --plan of such a device says that images are rows */
+static void in_order_plan(const struct sparse_case *c)
+{
+	char text[2][200] = {"", ""};
+	struct wse_plan_info info;
+	struct wse_params *p;
+	int ret = wse_params_create(&p);
+
+	ret = ret ? ret : sparse_config(c, "0", &p->cfg);
+	for (uint32_t i = 0; i < 2 && !ret; i++) {
+		p->cfg.linear = p->ready = 1;
+		without = i;
+		asked = 0;
+		ret = wse_params_plan(p, "sim:func,rows=2,cols=2", 0, images_line, text[i], &info);
+	}
+	without = 0;
+	wse_params_destroy(p);
+	ok(!ret && strstr(text[0], " without a mask as they are sent") && !strchr(text[0], ':') &&
+		   strstr(text[1], " 0 without a mask as they are sent: the device has no LINEAR "
+				   "streams"),
+	   "%s: --plan: %s; %s%s%s", c->what, text[0], text[1], ret ? ": " : "",
+	   ret ? wse_error() : "");
+}
+
 /* in files, too; and of what only evaluates the images are rows */
 static void in_order_files(const struct sparse_case *c)
 {
@@ -624,6 +658,7 @@ int main(void)
 	in_order(&cases[2], 1); /* some of their matrices are dense */
 	in_order(&cases[7], 1);
 	in_order_old(&cases[1]);
+	in_order_plan(&cases[1]);
 	in_order_files(&large[1]);
 	mixed(&cases[0]);
 	changing(&cases[0]);
