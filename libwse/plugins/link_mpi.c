@@ -37,9 +37,9 @@ struct request {
 
 /*
  * Open MPI's MPI_Finalize() begins with a barrier of all processes, which sometimes does not end
- * when one is killed meanwhile (mpirun --enable-recovery of 4.1.4: in 1 of 60 runs), and never while
- * one is stopped. It is there for messages under way, of which ranks that have parted have none
- * (hosts_serve.c); with this parameter it is left out.
+ * when one is killed meanwhile (mpirun --enable-recovery of 4.1.4: in 1 of 60 runs), and does not
+ * while one is stopped. It is there for messages under way, of which ranks that have parted have
+ * none (hosts_serve.c); with this parameter it is left out.
  */
 #define NO_BARRIER "OMPI_MCA_async_mpi_finalize"
 
