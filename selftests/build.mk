@@ -56,3 +56,4 @@ train: setup-if-missing ## nanoGPT's recipe in this process, on the twin
 	$(B)/wse-train --params libwse/configs/gpt_train.yaml \
 		--devices sim:func,rows=12,cols=4 --model_dir $(B)/train --require mean \
 		$(TRAIN_ARGS)
+include selftests/fuzzers/build.mk

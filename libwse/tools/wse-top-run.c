@@ -216,6 +216,14 @@ int top_parse(char *text, size_t size, struct top_look *l)
 	return wrong(l, -EPROTO, "the picture has no end");
 }
 
+void top_look_free(struct top_look *l)
+{
+	for (uint32_t i = 0; l && i < l->ndevices; i++)
+		for (uint32_t k = 0; k < TOP_MAPS; k++)
+			free(l->device[i].map[k]);
+	free(l);
+}
+
 static int64_t ms_now(void)
 {
 	struct timespec t;

@@ -39,14 +39,6 @@ struct options {
 	enum top_map map;
 };
 
-void top_look_free(struct top_look *l)
-{
-	for (uint32_t i = 0; l && i < l->ndevices; i++)
-		for (uint32_t k = 0; k < TOP_MAPS; k++)
-			free(l->device[i].map[k]);
-	free(l);
-}
-
 /* a picture that a run has not renewed says nothing about rates: the older one stays beside it */
 static int refresh_source(struct top_source *s)
 {
