@@ -141,7 +141,17 @@ static const struct {
 	      {"full.elf", WSE_ATTN_SHARES_BACK, {"full_halves_both.elf", 0x6b00}},
 	      {"full.elf", WSE_ATTN_SHARES, {"full_halves.elf", 0x5c00}},
 	      {"full_forward.elf", WSE_ATTN_SHARES, {"full_halves_forward.elf", 0x3480}},
-	      {"full_backward.elf", WSE_ATTN_SHARES_BACK, {"full_halves_backward.elf", 0x3b80}}};
+	      {"full_backward.elf", WSE_ATTN_SHARES_BACK, {"full_halves_backward.elf", 0x3c80}}};
+
+const struct wse_graph_program *wse_ops_program(uint32_t i)
+{
+	const uint32_t phases = sizeof(plain) / sizeof(*plain);
+
+	if (i < (WSE_OP_DROPS - WSE_OP_PLAIN) * phases)
+		return &programs[WSE_OP_PLAIN + 1 + i / phases][i % phases];
+	i -= (WSE_OP_DROPS - WSE_OP_PLAIN) * phases;
+	return i < sizeof(halves) / sizeof(*halves) ? &halves[i].is : NULL;
+}
 
 /* -E2BIG: it does not fit, and all is as it was */
 static int try_program(struct wse_graph *g, uint32_t i, const struct wse_graph_program *is)

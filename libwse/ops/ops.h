@@ -82,6 +82,8 @@ uint64_t wse_linear_image_bytes(const struct wse_graph *g, const struct wse_op *
  * so that its builder need not know
  */
 int wse_ops_finish(struct wse_graph *g);
+/* the programs that it may put in place of those that a graph asks for; NULL: there are no more */
+const struct wse_graph_program *wse_ops_program(uint32_t i);
 
 /*
  * out = f(a, b), element by element: bf16 values of one shape, as those of WSE_OP_ADD; b may be

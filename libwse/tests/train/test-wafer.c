@@ -18,6 +18,7 @@
 #include "graph/place.h"
 #include "model/mlp.h"
 #include "model/plan.h"
+#include "ops/ops.h"
 #include "train/loop.h"
 #include "num/num.h"
 #include "train/session.h"
@@ -438,6 +439,32 @@ static int total_holds(const struct wse_graph *g, int ret)
 	return g->total == (ret == -E2BIG && live > g->tile.sram ? live : high_water(g));
 }
 
+/* a plan has a constant for where each program ends, which the built one does not pass */
+static void programs(void)
+{
+	const struct wse_graph_program *is;
+	struct wse_device *dev = NULL;
+	struct wse_context *ctx = NULL;
+	int ret = wse_device_open("sim:func,rows=1,cols=1", &dev);
+
+	ret = ret ? ret : wse_context_create(dev, 0, &ctx);
+	for (uint32_t i = 0; !ret && (is = wse_ops_program(i)); i++) {
+		struct wse_program *prog = NULL;
+		char path[600];
+		uint32_t end;
+
+		ret = wse_find_file("WSE_KERNELS", is->file, sizeof(path), path);
+		ret = ret ? ret : wse_program_load(ctx, path, &prog);
+		end = wse_program_end(prog);
+		wse_program_destroy(prog);
+		ok(!ret && end <= is->end && end + 1024 > is->end,
+		   "%s ends at %#x, data begins at %#x%s%s", is->file, end, is->end,
+		   ret ? ": " : "", ret ? wse_error() : "");
+	}
+	wse_context_destroy(ctx);
+	wse_device_close(dev);
+}
+
 static void memory(void)
 {
 	const char *wide[] = {"model.hidden_sizes=[4096]"};
@@ -611,6 +638,7 @@ int main(int argc, char **argv)
 	same_bits(hash);
 	interruptions(hash);
 	other_cpu(dir, hash);
+	programs();
 	memory();
 	cycles("func");
 	cycles("rtl");
