@@ -76,9 +76,14 @@ static void fill(uint64_t *p, size_t words, uint64_t seed)
 		p[i] = (seed + i) * 0x9e3779b97f4a7c15ull;
 }
 
-/* n pages of a memfd as a dma-buf in which none follows the one before; -errno. */
+/*
+ * n pages of zeros as a dma-buf in which none follows the one before; -errno. They are written:
+ * udmabuf would allocate them in its list's order, in which they may be neighbours, and takes those
+ * of fallocate(), which nothing has cleared yet, as they are (Linux 6.12).
+ */
 static int scattered(uint32_t n)
 {
+	static const char zeros[PAGE];
 	int dev = open("/dev/udmabuf", O_RDWR | O_CLOEXEC), mem, fd;
 	struct udmabuf_create_list *list = calloc(1, sizeof(*list) + n * sizeof(list->list[0]));
 	uint32_t i;
@@ -88,9 +93,10 @@ static int scattered(uint32_t n)
 	/* the kernel's own limit is 1024 */
 	wse_sysfs_write("/sys/module/udmabuf/parameters/list_limit", "65536");
 	mem = memfd_create("scattered", MFD_ALLOW_SEALING);
-	/* udmabuf would allocate them in the list's order: then they may be neighbours */
-	if (!list || mem < 0 || fallocate(mem, 0, 0, (off_t)n * PAGE) ||
-	    fcntl(mem, F_ADD_SEALS, F_SEAL_SHRINK))
+	for (i = 0; mem >= 0 && i < n; i++)
+		if (write(mem, zeros, PAGE) != PAGE)
+			return -ENOSPC;
+	if (!list || mem < 0 || fcntl(mem, F_ADD_SEALS, F_SEAL_SHRINK))
 		return -EINVAL;
 	list->count = n;
 	/* all odd ones backwards, then all even ones */
