@@ -90,12 +90,17 @@ static inline int hf_scaling(json_object *j, struct hf_scaling *to)
 				"positions that is not there: linear and llama3 are",
 				type ? type : "without a type");
 	to->factor = hf_number(s, "factor", 1.0);
+	if (to->factor == 0.0) /* to the model that is none */
+		return wse_fail(-EINVAL, "config.json: the factor of rope_scaling is 0");
 	if (!strcmp(type, "linear"))
 		return 0;
 	to->low = hf_number(s, "low_freq_factor", 1.0);
 	to->high = hf_number(s, "high_freq_factor", 4.0);
 	to->original = hf_number(s, "original_max_position_embeddings", 8192.0);
-	return 0;
+	return to->original != 0.0
+		       ? 0
+		       : wse_fail(-EINVAL, "config.json: original_max_position_embeddings of "
+					   "rope_scaling is 0");
 }
 
 static inline double hf_theta(json_object *j)

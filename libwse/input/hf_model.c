@@ -49,6 +49,8 @@ static int read_rotary(json_object *j, struct wse_gpt *g)
 	g->rotary_low = (float)scaling.low;
 	g->rotary_high = (float)scaling.high;
 	g->rotary_original = (float)scaling.original;
+	if (!ret && g->rotary_base == 0.0f) /* to the model that is none */
+		return wse_fail(-EINVAL, "config.json: rope_theta is 0");
 	return ret;
 }
 
@@ -77,12 +79,19 @@ static int read_gptj(json_object *j, struct wse_gpt *g)
 
 static int read_neox(json_object *j, struct wse_gpt *g)
 {
-	const double d = g->heads ? g->hidden / g->heads : 0;
+	const double part = hf_number(j, "rotary_pct", 0.25);
 	int ret = only(j, "attention_bias", 1);
 
+	if (!ret && !(part >= 0.0 && part <= 1.0))
+		ret = wse_fail(-EINVAL,
+			       "config.json: rotary_pct is %g, which is no part of a head's "
+			       "features: 0 to 1",
+			       part);
+	if (ret)
+		return ret;
 	g->block = hf_flag(j, "use_parallel_residual", 1) ? WSE_GPT_PARALLEL_TWO : WSE_GPT_SERIAL;
 	g->positions = size(j, "max_position_embeddings", NULL, 2048);
-	g->rotary = (uint32_t)(hf_number(j, "rotary_pct", 0.25) * d);
+	g->rotary = (uint32_t)(part * (g->hidden / g->heads));
 	g->rotary_halves = 1;
 	g->eps = (float)hf_number(j, "layer_norm_eps", 1e-5);
 	ret = ret ? ret : read_rotary(j, g);

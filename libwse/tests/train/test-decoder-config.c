@@ -405,6 +405,18 @@ static void config_json(void)
 		     "sliding_window is 16, which is not there");
 	refused_json("{\"model_type\": \"llama\", " LLAMA "\"head_dim\": 0}",
 		     "head_dim is 0, which is no size");
+	refused_json("{\"model_type\": \"llama\", " LLAMA "\"rope_theta\": 0}", "rope_theta is 0");
+	refused_json("{\"model_type\": \"llama\", " LLAMA
+		     "\"rope_scaling\": {\"type\": \"linear\", \"factor\": 0}}",
+		     "the factor of rope_scaling is 0");
+	refused_json("{\"model_type\": \"llama\", " LLAMA
+		     "\"rope_scaling\": {\"rope_type\": \"llama3\", "
+		     "\"original_max_position_embeddings\": 0}}",
+		     "original_max_position_embeddings of rope_scaling is 0");
+	refused_json("{\"model_type\": \"gpt_neox\", " LLAMA "\"rotary_pct\": 1e60}",
+		     "rotary_pct is 1e+60, which is no part of a head's features");
+	refused_json("{\"model_type\": \"gpt_neox\", " LLAMA "\"rotary_pct\": NaN}",
+		     "rotary_pct is nan, which is no part");
 	m.head_dim = 0;
 	m.rotary = 8;
 	m.eps = 1e-6f;
