@@ -447,7 +447,8 @@ TEST_F(dma, buffers_are_accounted)
 	ASSERT_LE(0, before);
 	ASSERT_EQ(0, wse_bo_create(self->fd[0], SIZE, &bo));
 	sleep(3);
-	EXPECT_LE(before + SIZE, accounted() + stat_of("shmem"));
+	/* less what the kernel has freed meanwhile: KASAN keeps freed memory for a while */
+	EXPECT_LE(before + SIZE - MIB, accounted() + stat_of("shmem"));
 }
 
 /* Each buffer once: DMA_API_DEBUG reports each page that is mapped twice. */
