@@ -448,6 +448,8 @@ static void programs(void)
 	int ret = wse_device_open("sim:func,rows=1,cols=1", &dev);
 
 	ret = ret ? ret : wse_context_create(dev, 0, &ctx);
+	ok(!ret && wse_ops_program(0), "a device for programs%s%s", ret ? ": " : "",
+	   ret ? wse_error() : "");
 	for (uint32_t i = 0; !ret && (is = wse_ops_program(i)); i++) {
 		struct wse_program *prog = NULL;
 		char path[600];
