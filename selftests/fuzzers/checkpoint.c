@@ -51,7 +51,7 @@ static void begin(void)
 	struct wse_params *p;
 	struct wse_override over = {.data = data, .model_dir = dir};
 
-	snprintf(dir, sizeof(dir), "/dev/shm/wse-fuzz-%d", getpid());
+	fuzz_path(dir, "");
 	snprintf(file, sizeof(file), "%s/it", dir);
 	snprintf(data, sizeof(data), "%s/text", dir);
 	if (mkdir(dir, 0700))

@@ -29,6 +29,14 @@ static inline int fuzz_result(int ret)
 	return ret;
 }
 
+/* path [64]: a name of this process in $TMPDIR (run has one in memory), else in /dev/shm */
+static inline void fuzz_path(char path[64], const char *end)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	snprintf(path, 64, "%s/wse-fuzz-%d%s", tmp ? tmp : "/dev/shm", getpid(), end);
+}
+
 /* a file in memory with these bytes, until the next call */
 static inline const char *fuzz_file(const void *bytes, size_t size)
 {

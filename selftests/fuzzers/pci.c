@@ -68,7 +68,7 @@ static void begin(void)
 	static struct wse_pci_log log;
 	pthread_t thread;
 
-	snprintf(path, sizeof(path), "/dev/shm/wse-fuzz-%d.sock", getpid());
+	fuzz_path(path, ".sock");
 	wse_pci_log_init(&log, NULL, "fuzz");
 	stop = eventfd(0, 0);
 	if (wse_pci_dma_catch_sigbus() || wse_pci_stop_signals() < 0 || wse_pci_dma_create(&dma) ||

@@ -33,7 +33,7 @@ static int open_model(const void *bytes, size_t size, struct wse_bpe **b)
 	FILE *f;
 	int ret;
 
-	snprintf(path, sizeof(path), "/dev/shm/wse-fuzz-%d.model", getpid());
+	fuzz_path(path, ".model");
 	f = fopen(path, "w");
 	if (!f || fwrite(bytes, 1, size, f) != size || fclose(f))
 		fuzz_found("%s is not written", path);
