@@ -301,10 +301,14 @@ LONG += --beside libwse/examples/labs/test-labs
 
 # random models: a few of one seed with `make test`; many, on the RTL, too, with `make test-random`
 BESIDE += --beside "libwse/tests/train/random-models 1 24 twin,resumed,ranks"
+BESIDE += --beside "libwse/tests/train/random-torch 1 24"
+# MODELS is what lockstep has, too, unless the caller says so many
+RANDOM = $(or $(SEED),1) $(if $(filter command,$(origin MODELS)),$(MODELS),200)
 .PHONY: test-random
 test-random: $(B)/wse-train $(MPI_PLUGIN) $(FW)/wse-fw.bin $(FW_PROGRAMS) ## random models on random \
-	tiles, on oracle, twin, RTL and ranks: the same bits; SEED=1 MODELS=200 (minutes)
-	libwse/tests/train/random-models $(or $(SEED),1) $(or $(MODELS),200)
+	tiles, on oracle, twin, RTL and ranks: the same bits; gradients by torch; SEED=1 MODELS=200
+	libwse/tests/train/random-models $(RANDOM)
+	libwse/tests/train/random-torch $(RANDOM)
 .PHONY: test-kills
 test-kills: $(B)/wse-train $(MPI_PLUGIN) $(LINK_STOPS) ## ranks killed at 20 random moments, and at \
 	each message of their goodbye; minutes, no part of `make test`
