@@ -128,6 +128,7 @@ enum twin_wait {
 	WAIT_SEND,
 	WAIT_ISSUE,
 	WAIT_ENGINES,
+	WAIT_TRAPS, /* the instruction at mtvec traps: nothing retires before it changes */
 };
 
 struct twin_pick {

@@ -187,6 +187,8 @@ void twin_code_changed(struct twin_core *c, uint32_t off, uint32_t len)
 
 	if (!len)
 		return;
+	if (unlikely(c->wait == WAIT_TRAPS))
+		twin_wake(c->mesh, c);
 	for (page = off >> TWIN_CODE_PAGE; page <= last; page++) {
 		made |= c->code[page] & ~TWIN_PAGE_DECODED;
 		if (!(c->code[page] & TWIN_PAGE_DECODED))

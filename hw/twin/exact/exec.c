@@ -34,10 +34,11 @@ static void sync_instret(struct run *r, uint32_t done)
 	r->synced += n;
 }
 
-/* true: goes on at c->pc; false: the core has halted */
+/* true: goes on at c->pc; false: the core has halted, or c->wait says that it comes no further */
 static bool trap(struct run *r, uint32_t pc, uint32_t cause, uint32_t tval)
 {
 	struct twin_core *c = r->c;
+	uint32_t mstatus = c->mstatus & 1u << 3 ? 1u << 7 : 0;
 
 	r->trapped++;
 	c->traps++;
@@ -46,11 +47,17 @@ static bool trap(struct run *r, uint32_t pc, uint32_t cause, uint32_t tval)
 		twin_core_fault(r->m, c, cause, pc, tval, ~0u, 0);
 		return false;
 	}
+	c->pc = c->mtvec;
+	/* it changes nothing, not even pc */
+	if (unlikely(pc == c->mtvec) && c->mepc == pc && c->mcause == cause && c->mtval == tval &&
+	    c->mstatus == mstatus) {
+		c->wait = WAIT_TRAPS;
+		return false;
+	}
 	c->mepc = pc & ~3u;
 	c->mcause = cause;
 	c->mtval = tval;
-	c->mstatus = c->mstatus & 1u << 3 ? 1u << 7 : 0;
-	c->pc = c->mtvec;
+	c->mstatus = mstatus;
 	return true;
 }
 

@@ -487,6 +487,40 @@ static void test_start(void)
 	dev_fault(&dev, &e);
 }
 
+/* handlers that trap at their first instruction: none retires, so nothing moves */
+static void test_traps(void)
+{
+	const uint32_t boot[] = {0x80000337 /* lui x6 */, ADDI(6, 6, 0x100), CSRRW(0, 0x305, 6),
+				 0x00000073 /* ecall */};
+	const uint32_t again[] = {0x00000073};
+	uint32_t done[] = {WSE(WSE_F3_SYS, WSE_SYSOP_DONE, 0, 0, 0), WSE(WSE_F3_TNEXT, 0, 5, 0, 0)};
+	struct wse_sqe s = dev_start(&dev, ENTRY, WSE_SQF_BOOT | WSE_SQF_CLOSED, 1ull << 60);
+	const struct wse_fault *f;
+	struct wse_cqe e;
+	uint32_t i, bad = 0;
+
+	dev_load(&dev, boot, sizeof(boot));
+	load_task(&dev, again, 1);
+	is(dev_do(&dev, 1, &s, &e), WSE_ST_DEADLOCK, "a handler that traps again is a deadlock");
+	f = dev_fault(&dev, &e);
+	ok(!f->cause && !f->pc && f->ncores == 6, "of cores that wait for nothing");
+	s.flags = WSE_SQF_BOOT;
+	s.budget = 20000;
+	is(dev_do(&dev, 1, &s, &e), WSE_ST_DEADLOCK, "also when the budget ends");
+	dev_fault(&dev, &e);
+	s.budget = 1ull << 40;
+	dev_post(&dev, 1, &s);
+	dev_ring(&dev, 1);
+	dev.ops->advance(dev.m, 20000, NULL);
+	memcpy(dev.mem + DEV_DATA, done, sizeof(done));
+	for (i = 0; i < 6; i++) {
+		s = dev_copy(&dev, true, i, 0x100, DEV_DATA, sizeof(done));
+		bad += dev_do(&dev, 0, &s, NULL) != WSE_ST_OK;
+	}
+	ok(!bad && dev_wait(&dev, 1, &e) && e.status >> 1 == WSE_ST_OK,
+	   "until a copy puts another instruction there");
+}
+
 static void test_resets(void)
 {
 	struct wse_sqe s = {.opcode = WSE_OP_NOP};
@@ -530,6 +564,7 @@ int main(void)
 	test_bells();
 	test_copy();
 	test_start();
+	test_traps();
 	test_resets();
 	dev_close(&dev);
 	return tap_end();
