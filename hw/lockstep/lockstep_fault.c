@@ -86,7 +86,8 @@ static void bad_stream(struct code *c, struct rng *r)
 	}
 }
 
-static void trap(struct code *c, struct rng *r)
+/* true: without end, the handler traps itself and nothing retires */
+static bool trap(struct code *c, struct rng *r)
 {
 	static const uint32_t insn[] = {
 		0,
@@ -98,9 +99,15 @@ static void trap(struct code *c, struct rng *r)
 		0x1ff00073,
 	};
 	static const uint32_t addr[] = {0, 2, 0x80000002, 0x8000c000, 0x7ffffffc, 0x80008001};
+	bool loop = rng_chance(r, 25);
 
+	if (loop) { /* no code is there */
+		li(c, 12, rng_chance(r, 50) ? WSE_SRAM_BASE + 0x4000 : 0x90000000);
+		put(c, CSRRW(0, 0x305, 12));
+	}
 	li(c, 11, addr[rng_below(r, 6)]);
 	put(c, insn[rng_below(r, 7)]);
+	return loop;
 }
 
 /* Waits for an event that never comes. */
@@ -173,6 +180,7 @@ static struct wse_sqe stuck(const struct ls_program *p, struct rng *r)
 void ls_gen_fault(struct ls_program *p, struct rng *r)
 {
 	uint32_t bad = rng_below(r, p->rows * p->cols), kind = rng_below(r, 13);
+	bool loops = false;
 	struct wse_sqe_start start = {
 		.opcode = WSE_OP_START,
 		.flags = WSE_SQF_BOOT | WSE_SQF_CLOSED,
@@ -196,7 +204,7 @@ void ls_gen_fault(struct ls_program *p, struct rng *r)
 			else if (kind < 7)
 				bad_stream(&c, r);
 			else if (kind < 9)
-				trap(&c, r);
+				loops = trap(&c, r);
 			else if (kind < 11)
 				block(&c, r);
 			else if (kind == 11)
@@ -205,7 +213,7 @@ void ls_gen_fault(struct ls_program *p, struct rng *r)
 		}
 		done(&c, core == bad && rng_chance(r, 30) ? 99 : 0);
 	}
-	if (kind == 11)
+	if (kind == 11 || loops)
 		start.budget = rng_range(r, 2000, 20000);
 	p->cmd[0].queue = 0;
 	memcpy(&p->cmd[0].sqe, &start, sizeof(start));
