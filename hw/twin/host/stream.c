@@ -11,6 +11,9 @@
 #include "twin/exact/fp.h"
 #include "twin/twin.h"
 
+/* blocks without an element that a port goes through in a round: its budget may end before NLINE */
+#define EMPTY_BLOCKS 256u
+
 /* bytes of a feature's row of masks in a block */
 static uint32_t mask_bytes(const struct wse_sqe *s)
 {
@@ -358,13 +361,14 @@ static bool block_through(const struct twin_port_in *p)
 	return p->busy && p->pos == p->n && !p->end_due && !p->run.over;
 }
 
-/* the port's block is through: the next one, or the end */
+/* the port's block is through: the next one that has wavelets, or the end */
 static void next_block(struct wse_machine *m, struct twin_job *j, uint32_t c)
 {
 	struct twin_port_in *p = &m->in[j->sqe.col0 + c];
+	uint32_t blocks = EMPTY_BLOCKS;
 	int err = 0;
 
-	while (block_through(p) && !j->failed) {
+	while (block_through(p) && !j->failed && blocks--) {
 		struct twin_run run = p->run;
 
 		if (!p->fresh)
@@ -507,15 +511,23 @@ static int close_block(struct wse_machine *m, struct twin_job *j, uint32_t c,
 	return err;
 }
 
-/* closes full blocks and opens the next until one wants wavelets */
-static void turn_blocks(struct wse_machine *m, struct twin_job *j, uint32_t c)
+static bool wants_turn(const struct twin_port_out *p)
+{
+	return p->busy && p->pos == p->n && !p->run.over;
+}
+
+/* closes full blocks and opens the next until one wants wavelets; true: more are to be turned */
+static bool turn_blocks(struct wse_machine *m, struct twin_job *j, uint32_t c)
 {
 	struct twin_port_out *p = &m->out[j->sqe.col0 + c];
+	uint32_t blocks = EMPTY_BLOCKS;
 	int err = 0;
 
-	while (p->busy && !j->failed && p->pos == p->n && !p->run.over) {
+	while (wants_turn(p) && !j->failed) {
 		struct twin_run run = p->run;
 
+		if (!blocks--)
+			return true;
 		if (!p->fresh)
 			err = close_block(m, j, c, p);
 		if (!err) {
@@ -532,10 +544,11 @@ static void turn_blocks(struct wse_machine *m, struct twin_job *j, uint32_t c)
 			if (p->fresh)
 				p->n = p->pos = 0;
 			twin_silent_ask_again(m, X_OUT, j->sqe.col0 + c, j->bad);
-			return;
+			return false;
 		}
 		j->failed |= err != 0;
 	}
+	return false;
 }
 
 bool twin_out_begin(struct wse_machine *m, struct twin_job *j, struct twin_result *r)
@@ -616,8 +629,8 @@ enum twin_progress twin_out_run(struct wse_machine *m, struct twin_job *j, struc
 		struct twin_core *last = &m->core[(m->rows - 1) * m->cols + col];
 		struct twin_chan *q = &p->q[p->color];
 
-		if (p->busy && p->pos == p->n)
-			turn_blocks(m, j, c);
+		if (wants_turn(p))
+			any |= turn_blocks(m, j, c);
 		for (n = 0; p->busy && q->count && n < TWIN_QUANTUM && !j->failed; n++) {
 			w = chan_head(q, &ctrl);
 			if (!ctrl && p->pos == p->n)

@@ -405,6 +405,46 @@ static void test_stuck_streams(void)
 }
 
 /* 2 rows of 3 cores, each of which sends on what comes: from a stream-in to a stream-out */
+/* blocks of which nothing is selected: the budget ends such a stream, too, not after all of them */
+static void test_empty_blocks(void)
+{
+	struct wse_sqe s = {
+		.opcode = WSE_OP_STREAM_IN,
+		.flags = WSE_SQF_BUF_DIRECT | WSE_SQF_MASK_DIRECT | WSE_SQF_MASKED,
+		.cols = 1,
+		.color = 5,
+		.etype = WSE_ETYPE_RAW32,
+		.budget = 20000,
+		.buf = OUT,
+		.mask = MASK,
+		.nline = ~0u,
+		.kcol = 8,
+		.nfeat = 1,
+	};
+	const struct wse_fault *f;
+	struct wse_cqe e;
+	struct dev d;
+
+	open_dev(&d, 2, 2);
+	is(dev_do(&d, 1, &s, &e), WSE_ST_TIMEOUT, "2^32 - 1 blocks in, all masked");
+	f = dev_fault(&d, &e);
+	ok(f && f->cause == WSE_CAUSE_WAIT_PORT && e.end - e.start < 40000, "... after its budget");
+	s.opcode = WSE_OP_STREAM_OUT;
+	is(dev_do(&d, 1, &s, &e), WSE_ST_TIMEOUT, "2^32 - 1 blocks out");
+	dev_fault(&d, &e);
+	s.opcode = WSE_OP_STREAM_IN;
+	s.flags = WSE_SQF_BUF_DIRECT | WSE_SQF_DROP_ZERO;
+	is(dev_do(&d, 1, &s, &e), WSE_ST_TIMEOUT, "2^32 - 1 blocks of zeros, dropped");
+	dev_fault(&d, &e);
+	s.flags = WSE_SQF_BUF_DIRECT | WSE_SQF_MASK_DIRECT | WSE_SQF_MASKED;
+	s.nline = 1000;
+	s.budget = 1000000;
+	is(dev_do(&d, 1, &s, &e), WSE_ST_OK, "a thousand of them in");
+	s.opcode = WSE_OP_STREAM_OUT;
+	is(dev_do(&d, 1, &s, &e), WSE_ST_OK, "... and out");
+	dev_close(&d);
+}
+
 static void open_through(struct dev *d, struct wse_cqe *e)
 {
 	open_dev(d, 2, 3);
@@ -626,6 +666,7 @@ int main(void)
 	went(&ways, kept, 100);
 	went(&ways, in_place, 50);
 	test_stuck_streams();
+	test_empty_blocks();
 	test_short_run();
 	test_error_beside(WSE_OP_STREAM_IN, false);
 	test_error_beside(WSE_OP_STREAM_OUT, false);
