@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tile.h"
+#include "ways.h"
 
 static uint32_t word(struct dev *d, uint32_t core, uint32_t off)
 {
@@ -338,11 +339,81 @@ static void test_another_route(void)
 	dev_close(&d);
 }
 
+/* ---- movers whose operands overlap ---- */
+
+#define N    40u
+#define FROM 0x400u /* 1.0, 2.0, ... */
+#define SUMS 0x800u /* each element's sum is the next one's addend */
+#define PAIR 0xa00u /* each is written twice: as its second destination, then as DST */
+#define SUM  0xc00u /* of all */
+
+static void emit_overlap(struct code *c, uint32_t core)
+{
+	const uint32_t fp32 = kind(WSE_KIND_MEM, WSE_DT_FP32), acc = kind(WSE_KIND_ACC, 0);
+	static const uint32_t at[] = {SUMS + 4, PAIR, 5};
+	static const uint32_t second[] = {SUMS, PAIR + 4, 5};
+	uint32_t i;
+
+	route(c, 5, WSE_PORT_R, 1u << WSE_PORT_R);
+	dsr(c, 0, 5, 0, 0, kind(WSE_KIND_FABOUT, 0));
+	dsr(c, 1, WSE_SRAM_BASE + FROM, d1(N, 4), 0, fp32);
+	dsr(c, 2, 5, 0, 0, kind(WSE_KIND_FABIN, 0));
+	for (i = 0; i < 3 && !core; i++) {
+		dsr(c, 3, i < 2 ? WSE_SRAM_BASE + at[i] : at[i], d1(N, i < 2 ? 4 : 0), 0,
+		    i < 2 ? fp32 : acc);
+		dsr(c, 4, i < 2 ? WSE_SRAM_BASE + second[i] : second[i], d1(N, i < 2 ? 4 : 0), 0,
+		    i < 2 ? fp32 : acc);
+		issue(c, tcw(WSE_ENGINE_M1, i == 1 ? WSE_TOP_MTEE : WSE_TOP_MADD, 3, 2, 4), 0);
+		issue(c, tcw(WSE_ENGINE_M0, WSE_TOP_MOVE, 0, 1, 0), 0);
+		wait_engines(c, 7);
+	}
+	dsr(c, 3, 5, d1(1, 0), 0, acc);
+	dsr(c, 4, WSE_SRAM_BASE + SUM, d1(1, 4), 0, fp32);
+	issue(c, tcw(WSE_ENGINE_M1, WSE_TOP_MOVE, 4, 3, 0), 0);
+	wait_engines(c, 7);
+	park(c);
+}
+
+static uint32_t bits(float f)
+{
+	uint32_t u;
+
+	memcpy(&u, &f, 4);
+	return u;
+}
+
+/* element by element, also where a run of wavelets comes at once */
+static void test_overlap(void)
+{
+	uint32_t sums = 0, pair = 0, v[N], i;
+	struct twin_ways ways = {0};
+	struct wse_cqe e;
+	struct dev d;
+
+	open_dev(&d, 1, 3);
+	program_all(&d, emit_overlap);
+	for (i = 0; i < N; i++)
+		v[i] = bits((float)(i + 1));
+	d.ops->poke(d.m, 0, WSE_SRAM_BASE + FROM, v, sizeof(v));
+	is(boot(&d, WSE_SQF_CLOSED, &e), 0, "movers whose operands overlap");
+	for (i = 0; i <= N; i++) {
+		sums += word(&d, 0, SUMS + 4 * i) != bits((float)(i * (i + 1) / 2));
+		pair += word(&d, 0, PAIR + 4 * i) != bits((float)(i < N ? i + 1 : N));
+	}
+	is(sums, 0, "a sum is there for the next element");
+	is(pair, 0, "both destinations of an element come before those of the next");
+	is(word(&d, 0, SUM), bits((float)(N * (N + 1) / 2)), "one accumulator takes all");
+	ways_add(&ways, d.m);
+	went(&ways, runs, 3);
+	dev_close(&d);
+}
+
 int main(void)
 {
 	test_capacity();
 	test_another_color();
 	test_another_route();
 	test_tasks();
+	test_overlap();
 	return tap_end();
 }

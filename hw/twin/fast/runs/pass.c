@@ -263,6 +263,47 @@ INLINE const uint32_t *words_at(const struct twin_core *c, const struct twin_opn
 	return room;
 }
 
+/* no two elements of an operand share a place */
+static bool lies_apart(const struct twin_opnd *o)
+{
+	int32_t row = abs(o->stride) * (o->len - 1) + twin_opnd_size(o);
+
+	return o->stride && (o->len1 == 1 || abs(o->stride1) >= row);
+}
+
+/* the places of an operand: from the first to the one behind the last */
+static void find_extent(const struct twin_opnd *o, int32_t *lo, int32_t *hi)
+{
+	int32_t in_row = o->stride * (o->len - 1), rows = o->stride1 * (o->len1 - 1);
+
+	*lo = o->base + (in_row < 0 ? in_row : 0) + (rows < 0 ? rows : 0);
+	*hi = o->base + (in_row > 0 ? in_row : 0) + (rows > 0 ? rows : 0) + twin_opnd_size(o);
+}
+
+/* may an element of one be a later element of the other? */
+static bool meet(const struct twin_opnd *a, const struct twin_opnd *b)
+{
+	int32_t alo, ahi, blo, bhi;
+
+	if (a->kind != b->kind || !twin_opnd_is_store(a))
+		return false;
+	if (a->base == b->base && a->stride == b->stride && a->stride1 == b->stride1 &&
+	    twin_opnd_size(a) == twin_opnd_size(b) && lies_apart(a))
+		return false;
+	find_extent(a, &alo, &ahi);
+	find_extent(b, &blo, &bhi);
+	return alo < bhi && blo < ahi;
+}
+
+/* what an element writes may be another one's source, or place: no two may go at once */
+static bool goes_singly(const struct twin_engine *e)
+{
+	const struct twin_opnd *d = &e->o[OPND_DST], *s1 = &e->o[OPND_SRC1];
+	const struct twin_opnd *s2 = &e->o[OPND_SRC2];
+
+	return meet(d, s1) || meet(d, s2) || (e->op == WSE_TOP_MTEE && meet(s1, s2));
+}
+
 /* moves an operand n elements on, all in one row; new_row: the row is through */
 static void skip(struct twin_opnd *o, uint32_t n, bool new_row)
 {
@@ -319,7 +360,7 @@ INLINE void run_mover(struct twin_mesh *m, struct scratch *r, const struct flow 
 							   : NULL;
 	uint32_t *v = take(r, n), *t = take(r, n), at = 0, i, k;
 	bool row, last = false, values = indexes_values(flow, x);
-	bool words = !values && e->op == WSE_TOP_MIDX;
+	bool words = !values && e->op == WSE_TOP_MIDX, singly = goes_singly(e);
 	const uint32_t *in, *res;
 
 	/* what arrives and goes on as it is stays where it is */
@@ -333,6 +374,8 @@ INLINE void run_mover(struct twin_mesh *m, struct scratch *r, const struct flow 
 		k = n - at;
 		if (!e->until_end && k > e->inner)
 			k = e->inner;
+		if (unlikely(singly))
+			k = 1;
 		in = from ? from + at : words_at(x->c, s1, k, v + at);
 		res = in;
 		if (e->op == WSE_TOP_MADD) {
