@@ -234,8 +234,8 @@ void op_vector(struct code *c, struct rng *r)
 static void stream(struct rng *r, uint32_t B, uint32_t K, struct opnd *x, struct opnd *acc,
 		   struct op_shape *s)
 {
-	uint32_t max = 64 / B / 8;
-	uint32_t T = 8 * rng_range(r, 1, max < 4 ? max : 4), row, at = OPS_L;
+	uint32_t max = rng_chance(r, 15) || B > 2 ? 64 / B / 8 : 4;
+	uint32_t T = 8 * rng_range(r, 1, max), how = rng_below(r, 10), row, at = OPS_L;
 
 	while (K * T * 2 > OPS_L_BYTES)
 		T -= 8;
@@ -247,6 +247,12 @@ static void stream(struct rng *r, uint32_t B, uint32_t K, struct opnd *x, struct
 	x->w[3] = WSE_KIND_MEM | WSE_DT_BF16 << 4;
 	x->w[1] = T | 2 << 16;
 	x->w[2] = K | row << 16;
+	if (!how) { /* the same row for each k, or the last one first */
+		x->w[2] = K;
+	} else if (how == 1) {
+		x->w[0] += (K - 1) * row;
+		x->w[2] = K | (0 - row) << 16;
+	}
 	place(r, 0, 64, 0, (int32_t)(B * T - 1), 8, &at);
 	*acc = (struct opnd){{at, (uint32_t)rng_next(r), (uint32_t)rng_next(r), WSE_KIND_ACC}};
 	s->tokens = T;
@@ -284,33 +290,26 @@ void op_dotx(struct code *c, struct rng *r, uint32_t color, uint32_t B, uint32_t
 
 /* --- movers --- */
 
-/* MOVE, MADD or MTEE without fabric */
+/*
+ * MOVE, MADD or MTEE without fabric. Elements go one by one, DST of MTEE first, so operands may
+ * overlap, or be the same.
+ */
 static struct ins local_move(struct rng *r, uint32_t engine)
 {
 	uint32_t len = rng_range(r, 1, 12), rows = rng_range(r, 1, 3), half = rng_below(r, 2),
-		 k = rng_below(r, 3);
-	struct ins i = {.op = WSE_TOP_MOVE, .engine = engine, .two = k != 0};
+		 from = rng_chance(r, 30) ? half : !half;
+	static const uint8_t ops[] = {WSE_TOP_MOVE, WSE_TOP_MADD, WSE_TOP_MTEE};
+	struct ins i = {.op = ops[rng_below(r, 3)], .engine = engine};
 
-	i.src1 = mover_store(r, engine, !half, len, rows);
-	i.other = mover_store(r, engine, !half, len, rows);
+	i.two = i.op != WSE_TOP_MOVE;
+	i.src1 = mover_store(r, engine, from, len, rows);
+	i.other = mover_store(r, engine, from, len, rows);
 	i.dst = mover_store(r, engine, half, len, rows);
-	if (k == 1) {
-		i.op = WSE_TOP_MADD;
-		i.src2 = mover_store(r, engine, !half, len, rows);
-	} else if (k == 2) { /* two destinations, which must not overlap: one takes accumulators */
-		i.op = WSE_TOP_MTEE;
-		while ((i.dst.w[3] & 15) != WSE_KIND_ACC)
-			i.dst = mover_store(r, engine, half, len, rows);
-		do
-			i.src2 = mover_store(r, engine, half, len, rows);
-		while ((i.src2.w[3] & 15) != WSE_KIND_MEM);
-		if (rng_chance(r, 50)) {
-			struct opnd swap = i.dst;
-
-			i.dst = i.src2;
-			i.src2 = swap;
-		}
-	}
+	i.src2 = mover_store(r, engine, i.op == WSE_TOP_MADD ? from : half, len, rows);
+	if (rng_chance(r, 10))
+		i.dst = i.src1;
+	if (rng_chance(r, 10))
+		i.src2 = i.dst;
 	return i;
 }
 
@@ -321,11 +320,11 @@ void op_local_move(struct code *c, struct rng *r, uint32_t engine)
 	run_ins(c, r, &i, 0);
 }
 
-void op_move_then(struct code *c, struct rng *r, uint32_t engine, uint32_t task)
+void op_then(struct code *c, struct rng *r, uint32_t engine, uint32_t flag, uint32_t task)
 {
-	struct ins i = local_move(r, engine);
+	struct ins i = engine == WSE_ENGINE_L ? vector(r) : local_move(r, engine);
 
-	run_ins(c, r, &i, WSE_TCW_ACTIVATE_MASK | task << WSE_TCW_TASK_SHIFT);
+	run_ins(c, r, &i, flag | task << WSE_TCW_TASK_SHIFT);
 }
 
 /* SRC1 is in one place in even rounds, which x28 counts, in the other in odd ones */
@@ -420,22 +419,36 @@ void op_send(struct code *c, struct rng *r, uint32_t color, uint32_t n, bool end
 
 void op_receive(struct code *c, struct rng *r, uint32_t color, uint32_t n, bool add)
 {
-	uint32_t half = rng_below(r, 2);
+	uint32_t half = rng_below(r, 2), op = add ? WSE_TOP_MADD : WSE_TOP_MOVE;
 	struct opnd a = fabric(WSE_KIND_FABIN, color),
 		    d = mover_store(r, WSE_ENGINE_M1, half, n, 1);
-	struct opnd b = mover_store(r, WSE_ENGINE_M1, !half, n, 1);
+	struct opnd b = mover_store(r, WSE_ENGINE_M1, rng_chance(r, 30) ? half : !half, n, 1);
 
-	run(c, r, add ? WSE_TOP_MADD : WSE_TOP_MOVE, WSE_ENGINE_M1, 0, 0, &d, &a, add ? &b : NULL);
+	if (!add && rng_chance(r, 25))
+		op = WSE_TOP_MTEE;
+	else if (rng_chance(r, 15))
+		b = d;
+	run(c, r, op, WSE_ENGINE_M1, 0, 0, &d, &a, &b);
+}
+
+void op_pass(struct code *c, struct rng *r, uint32_t in, uint32_t out, uint32_t n)
+{
+	struct opnd d = fabric(WSE_KIND_FABOUT, out), a = fabric(WSE_KIND_FABIN, in),
+		    b = mover_store(r, WSE_ENGINE_M1, rng_below(r, 2), n, 1);
+
+	d.w[1] = n;
+	run(c, r, rng_chance(r, 60) ? WSE_TOP_MADD : WSE_TOP_MTEE, WSE_ENGINE_M1,
+	    WSE_TCW_SEND_END_MASK, 0, &d, &a, &b);
 }
 
 void op_take_dots(struct code *c, struct rng *r, uint32_t n, int add, int out)
 {
 	uint32_t half = rng_below(r, 2), rows = n % 2 || rng_chance(r, 50) ? 1 : 2, len = n / rows;
 	struct opnd q = fabric(WSE_KIND_DOTQ, 0), d, a;
-	bool sum = add >= 0 || rng_chance(r, 40);
+	bool tee = add < 0 && rng_chance(r, 25), sum = add >= 0 || (!tee && rng_chance(r, 50));
 
 	a = add >= 0 ? fabric(WSE_KIND_FABIN, (uint32_t)add)
-		     : mover_store(r, WSE_ENGINE_M1, !half, len, rows);
+		     : mover_store(r, WSE_ENGINE_M1, rng_chance(r, 30) ? half : !half, len, rows);
 	if (out < 0) {
 		d = mover_store(r, WSE_ENGINE_M1, half, len, rows);
 	} else {
@@ -443,8 +456,11 @@ void op_take_dots(struct code *c, struct rng *r, uint32_t n, int add, int out)
 		d.w[1] = len;
 		d.w[2] = rows;
 	}
-	run(c, r, sum ? WSE_TOP_MADD : WSE_TOP_MOVE, WSE_ENGINE_M1, 0, 0, &d, sum ? &a : &q,
-	    sum ? &q : NULL);
+	if (tee || (sum && add < 0 && rng_chance(r, 50))) /* the queue is SRC1 */
+		run(c, r, tee ? WSE_TOP_MTEE : WSE_TOP_MADD, WSE_ENGINE_M1, 0, 0, &d, &q, &a);
+	else
+		run(c, r, sum ? WSE_TOP_MADD : WSE_TOP_MOVE, WSE_ENGINE_M1, 0, 0, &d, sum ? &a : &q,
+		    sum ? &q : NULL);
 }
 
 uint32_t op_send_index(struct code *c, struct rng *r, uint32_t color, uint32_t F, uint32_t K,

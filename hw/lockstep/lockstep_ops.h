@@ -36,14 +36,16 @@ void op_vector(struct code *c, struct rng *r); /* any operation of L on L's regi
 void op_loop(struct code *c, struct rng *r);
 void op_local_move(struct code *c, struct rng *r,
 		   uint32_t engine); /* MOVE, MADD, MTEE without fabric */
-void op_move_then(struct code *c, struct rng *r, uint32_t engine,
-		  uint32_t task); /* ... activating task */
+/* one instruction of an engine that does flag, ACTIVATE or UNBLOCK, with the task at its end */
+void op_then(struct code *c, struct rng *r, uint32_t engine, uint32_t flag, uint32_t task);
 
 /* M0 sends n elements and, with end, END. B not 0: wavelets of B features and K rows. */
 void op_send(struct code *c, struct rng *r, uint32_t color, uint32_t n, bool end, uint32_t B,
 	     uint32_t K);
 void op_receive(struct code *c, struct rng *r, uint32_t color, uint32_t n,
 		bool add); /* M1: n elements */
+/* M1: n elements of color in to color out, added to its own store or stored there, too; then END */
+void op_pass(struct code *c, struct rng *r, uint32_t in, uint32_t out, uint32_t n);
 void op_axpy(struct code *c, struct rng *r, uint32_t color, uint32_t B, uint32_t K,
 	     struct op_shape *x);
 void op_dot(struct code *c, struct rng *r, uint32_t color, uint32_t B, uint32_t K);

@@ -109,7 +109,7 @@ static void phase_transfer(struct tile *t)
 
 /*
  * An index stream to a core's DOT, whose sums M1 sends (added to partial sums that arrive, or not)
- * to a third core; or, without DOT, M1 only passes the stream on.
+ * to a third core; or, without DOT, M1 only passes the stream on, until END or by count.
  */
 static void phase_chain(struct tile *t)
 {
@@ -117,7 +117,7 @@ static void phase_chain(struct tile *t)
 		 K = rng_range(t->r, 1, 24);
 	uint32_t n = rng_range(t->r, 1, 40), x, y, left;
 	bool dot = rng_chance(t->r, 80), add = dot && rng_chance(t->r, 50);
-	bool count = dot && rng_chance(t->r, 60);
+	bool count = dot && rng_chance(t->r, 60), pass = !dot && rng_chance(t->r, 50);
 	struct path in, out, part;
 
 	if (!tile_path(t, src, TILE_SHORT, &in))
@@ -155,10 +155,16 @@ static void phase_chain(struct tile *t)
 	} else if (dot) {
 		op_dot(&t->c[x], t->r, in.color, B, K);
 		op_drain_dot(&t->c[x], t->r, add ? (int)part.color : -1, out.color);
+	} else if (pass) {
+		op_pass(&t->c[x], t->r, in.color, out.color, n);
 	} else {
 		op_forward(&t->c[x], t->r, in.color, out.color);
 	}
 	tile_recv(t, y, out.color, left + !count);
+	if (pass) { /* the stream's own END is left */
+		op_wait(&t->c[x], 1u << WSE_ENGINE_M1);
+		tile_recv(t, x, in.color, 1);
+	}
 	for (uint32_t i = 0; i < in.n; i++)
 		op_wait(&t->c[in.core[i]], 7);
 	for (uint32_t i = 0; i < out.n; i++)
@@ -344,7 +350,7 @@ static void task_entry(struct tile *t, uint32_t core, struct tasks *k, uint32_t 
 	put(c, WSE(WSE_F3_TASK, WSE_TASKOP_ENTRY, 0, 5, 6));
 }
 
-/* Flags, chains with a blocked task, a mover's completion. */
+/* Flags, chains with a blocked task, completions that activate or unblock. */
 static void local_tasks(struct tile *t, uint32_t core, struct tasks *k)
 {
 	struct code *c = &t->c[core];
@@ -361,11 +367,16 @@ static void local_tasks(struct tile *t, uint32_t core, struct tasks *k)
 			k->wakes[a] = (int)b;
 			k->runs++;
 		}
-		if (rng_chance(t->r, 40))
-			op_move_then(c, t->r, rng_chance(t->r, 50) ? WSE_ENGINE_M0 : WSE_ENGINE_M1,
-				     a);
-		else
-			task_op(c, WSE_TASKOP_ACTIVATE, a, 0);
+		if (rng_chance(t->r, 40)) {
+			op_then(c, t->r, rng_below(t->r, 3), WSE_TCW_ACTIVATE_MASK, a);
+			continue;
+		}
+		b = rng_chance(t->r, 40);
+		if (b)
+			task_op(c, WSE_TASKOP_BLOCK, a, 0);
+		task_op(c, WSE_TASKOP_ACTIVATE, a, 0);
+		if (b)
+			op_then(c, t->r, rng_below(t->r, 3), WSE_TCW_UNBLOCK_MASK, a);
 	}
 }
 
