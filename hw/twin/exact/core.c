@@ -170,6 +170,8 @@ static bool replay_next(struct twin_mesh *m, struct twin_core *c, uint32_t *entr
 		if (!c->start)
 			return false;
 		take_start(c);
+	} else if (c->blocked >> (p->task & 31) & 1) {
+		return false;
 	} else if (p->winfo >> 14 & 1) {
 		if (!(c->ready >> p->task & 1))
 			return false;
