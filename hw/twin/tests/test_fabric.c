@@ -408,6 +408,74 @@ static void test_overlap(void)
 	dev_close(&d);
 }
 
+/* ---- what an engine claims, what it counts ---- */
+
+/* a mover sends on a color to the core itself; a task is bound to it */
+static void emit_claims(struct code *c, uint32_t core)
+{
+	uint32_t at, loop, i;
+
+	route(c, 5, 5, 1u << WSE_PORT_R); /* no port: it waits */
+	route(c, 6, WSE_PORT_R, 0);	  /* leads nowhere */
+	for (i = 0; i < 2 * WSE_CHAN_DEPTH + 1; i++)
+		send(c, i, 6, false);
+	at = li2(c, 6);
+	li(c, 5, 1);
+	put(c, WSE(WSE_F3_TASK, WSE_TASKOP_ENTRY, 0, 5, 6));
+	li(c, 5, 5);
+	li(c, 6, 1);
+	put(c, WSE(WSE_F3_TASK, WSE_TASKOP_BIND, 0, 5, 6));
+	dsr(c, 0, 5, 0, 0, kind(WSE_KIND_FABOUT, 0));
+	dsr(c, 1, WSE_SRAM_BASE + FROM, d1(N, 4), 0, kind(WSE_KIND_MEM, WSE_DT_FP32));
+	issue(c, tcw(WSE_ENGINE_M0, WSE_TOP_MOVE, 0, 1, 0), 0);
+	route(c, 5, WSE_PORT_R, 1u << WSE_PORT_R);
+	li(c, 20, N);
+	li(c, 21, WSE_SRAM_BASE + SUMS);
+	loop = c->pc;
+	put(c, WSE(WSE_F3_TNEXT, 0, 10, 0, 0));
+	put(c, JALR(1, 10, 0));
+	put(c, ADDI(20, 20, -1));
+	put(c, b_type(1, 20, 0, (int32_t)(loop - c->pc)));
+	wait_engines(c, 7);
+	if (!core) { /* until END: another control wavelet is none */
+		route(c, 7, WSE_PORT_R, 1u << WSE_PORT_R);
+		dsr(c, 2, 7, 0, 0, kind(WSE_KIND_FABIN, 0));
+		dsr(c, 3, 8, d1(1, 0), 0, kind(WSE_KIND_FABOUT, 0));
+		send(c, 0x200, 7, true);
+		issue(c, tcw(WSE_ENGINE_M1, WSE_TOP_MOVE, 3, 2, 0) | WSE_TCW_UNTIL_END_MASK, 0);
+		wait_engines(c, 7);
+	}
+	park(c);
+	li2_at(c->image, at, 6, c->pc);
+	put(c, CSRRS(11, WSE_CSR_WDATA, 0));
+	put(c, SW(11, 21, 0));
+	put(c, ADDI(21, 21, 4));
+	put(c, JALR(0, 1, 0));
+}
+
+static void test_claims(void)
+{
+	uint32_t v[N], wrong = 0, i;
+	const struct wse_fault *f;
+	struct wse_cqe e;
+	struct dev d;
+
+	open_dev(&d, 1, 3);
+	program_all(&d, emit_claims);
+	for (i = 0; i < N; i++)
+		v[i] = 100 + i;
+	for (i = 0; i < 3; i++)
+		d.ops->poke(d.m, i, WSE_SRAM_BASE + FROM, v, sizeof(v));
+	is(boot(&d, WSE_SQF_CLOSED, &e), WSE_ST_CORE_FAULT, "a control wavelet without END");
+	f = dev_fault(&d, &e);
+	ok(f && f->cause == WSE_CAUSE_BAD_CTRL && f->color == 7 && f->value == 0x200 && !f->col,
+	   "... is BAD_CTRL also for a mover that counts them");
+	for (i = 0; i < N; i++)
+		wrong += word(&d, 0, SUMS + 4 * i) != v[i];
+	is(wrong, 0, "a bound task sees the wavelets that a mover of its core sends");
+	dev_close(&d);
+}
+
 int main(void)
 {
 	test_capacity();
@@ -415,5 +483,6 @@ int main(void)
 	test_another_route();
 	test_tasks();
 	test_overlap();
+	test_claims();
 	return tap_end();
 }
