@@ -87,11 +87,14 @@ static void axpy(struct code *c, struct rng *r, uint32_t color, uint32_t B, uint
 		 B);
 }
 
-/* A mover passes a color on to another: a count of elements, or of blocks. */
+/*
+ * A mover passes a color on to another: a count of elements, or of blocks. Of elements it may add
+ * one value to each, or keep a copy, of which the last one of a row, or of all, remains.
+ */
 static void pass_on(struct code *c, struct rng *r, uint32_t in, uint32_t out, uint32_t count,
 		    bool until_end)
 {
-	uint32_t rows = 1, len = count;
+	uint32_t rows = 1, len = count, op = WSE_TOP_MOVE;
 	uint32_t engine = rng_chance(r, 50) ? WSE_ENGINE_M0 : WSE_ENGINE_M1;
 	uint32_t flags = rng_chance(r, 50) ? WSE_TCW_SEND_END_MASK : 0;
 
@@ -105,7 +108,17 @@ static void pass_on(struct code *c, struct rng *r, uint32_t in, uint32_t out, ui
 		flags |= WSE_TCW_UNTIL_END_MASK;
 	op_dsr(c, 3, (const uint32_t[4]){out, len, rows, WSE_KIND_FABOUT});
 	op_dsr(c, 4, (const uint32_t[4]){in, 0, 0, WSE_KIND_FABIN});
-	op_issue(c, WSE_TOP_MOVE | 3 << 8 | 4 << 12 | engine << 20 | flags, 0);
+	if (!until_end && rng_chance(r, 50)) {
+		uint32_t half = engine == WSE_ENGINE_M0 ? OPS_M0 : OPS_M1;
+		bool acc = rng_chance(r, 50);
+		const uint32_t one[4] = {acc ? 64 + rng_below(r, 32) : half + 4 * rng_below(r, 64),
+					 len, rows | (rows <= 32 ? (acc ? 1 : 4) << 16 : 0),
+					 acc ? WSE_KIND_ACC : WSE_KIND_MEM | WSE_DT_FP32 << 4};
+
+		op = rng_chance(r, 50) ? WSE_TOP_MADD : WSE_TOP_MTEE;
+		op_dsr(c, 5, one);
+	}
+	op_issue(c, op | 3 << 8 | 4 << 12 | 5 << 16 | engine << 20 | flags, 0);
 }
 
 /*
