@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Random scalar programs: straight-line items with forward branches and counted loops, so that
- * every program ends. A trap handler records cause and value and continues behind the instruction.
+ * every program ends; some code changes itself. A trap handler records cause and value and
+ * continues behind the instruction.
  *
  * Registers: x8 data area, x9 address that an item has just made, x25 loop counter, x26 target
  * after a wild jump, x27 digest of the traps, x28-x30 the handler's. All others are random.
@@ -27,6 +28,8 @@ struct gen {
 		bool jal;
 	} fix[64];
 	unsigned int nfix;
+	uint32_t slot; /* an instruction at the top of the present loop, 0: no loop */
+	uint32_t rounds;
 };
 
 static uint32_t value(struct rng *r)
@@ -232,6 +235,41 @@ static void item_system(struct gen *g)
 	put(&g->c, words[rng_below(g->r, 6)]);
 }
 
+/*
+ * Code that changes itself: another instruction, or half of one, comes behind a fence.i, or to the
+ * top of the loop, which has run with the old one, often in one of its last rounds alone.
+ */
+static void item_patch(struct gen *g)
+{
+	uint32_t rd = dest(g), to = g->slot, late = 0, at, insn, next = g->c.pc;
+
+	g->c.pc = CODE_END; /* nothing else is there */
+	item_alu(g);
+	memcpy(&insn, g->c.image + (CODE_END - WSE_SRAM_BASE), 4);
+	g->c.pc = next;
+	if (to && rng_chance(g->r, 50)) {
+		put(&g->c, ADDI(R_ADDR, 0, (int32_t)rng_range(g->r, 1, (g->rounds + 3) / 4)));
+		late = g->c.pc;
+		g->c.pc += 4;
+	}
+	at = li2(&g->c, R_ADDR);
+	li(&g->c, rd, rng_chance(g->r, 10) ? 0 : insn);
+	if (rng_chance(g->r, 75)) {
+		put(&g->c, SW(rd, R_ADDR, 0));
+	} else {					 /* the upper half: operands */
+		put(&g->c, i_type(0x13, 5, rd, rd, 16)); /* srli */
+		put(&g->c, s_type(0x23, 1, R_ADDR, rd, 2));
+	}
+	put(&g->c, 0x0000100f);
+	if (late) {
+		put_at(&g->c, late, b_type(1, R_LOOP, R_ADDR, (int32_t)(g->c.pc - late)));
+	} else if (!to || rng_chance(g->r, 50)) {
+		to = g->c.pc;
+		item_alu(g);
+	}
+	li2_at(g->c.image, at, R_ADDR, to);
+}
+
 static void item_illegal(struct gen *g)
 {
 	static const uint32_t words[] = {
@@ -266,8 +304,10 @@ static void item(struct gen *g)
 		item_jump(g);
 	else if (k < 95)
 		item_csr(g);
-	else if (k < 97)
+	else if (k < 96)
 		item_system(g);
+	else if (k < 98)
+		item_patch(g);
 	else
 		item_illegal(g);
 	resolve(g, false);
@@ -319,13 +359,17 @@ static void core_program(struct gen *g, uint32_t insns, uint32_t result)
 			uint32_t n = rng_range(g->r, 1, 8), top;
 
 			resolve(g, true); /* no branch enters a loop */
-			li(&g->c, R_LOOP, rng_range(g->r, 1, 10));
-			top = g->c.pc;
+			g->rounds = rng_chance(g->r, 10) ? rng_range(g->r, 12, 24)
+							 : rng_range(g->r, 1, 10);
+			li(&g->c, R_LOOP, g->rounds);
+			top = g->slot = g->c.pc;
+			item_alu(g);
 			while (n--)
 				item(g);
 			resolve(g, true);
 			put(&g->c, ADDI(R_LOOP, R_LOOP, -1));
 			put(&g->c, b_type(1, R_LOOP, 0, (int32_t)(top - g->c.pc)));
+			g->slot = 0;
 		} else {
 			item(g);
 		}
