@@ -270,6 +270,26 @@ static void item_patch(struct gen *g)
 	li2_at(g->c.image, at, R_ADDR, to);
 }
 
+/* custom-0 with a register that holds no color, or a switch position */
+static void item_no_color(struct gen *g)
+{
+	const uint32_t insn[] = {
+		WSE(WSE_F3_ROUTE, 0, 0, R_ADDR, 0),
+		WSE(WSE_F3_TASK, WSE_TASKOP_BIND, 0, R_ADDR, 0),
+		WSE(WSE_F3_TASK, WSE_TASKOP_CBIND, 0, R_ADDR, 0),
+		WSE(WSE_F3_SEND, 0, 0, 0, R_ADDR),
+		WSE(WSE_F3_RECV, 0, 0, R_ADDR, 0),
+	};
+	uint32_t k = rng_below(g->r, 6), color = rng_range(g->r, 24, 31) | (value(g->r) & ~0x31fu);
+
+	if (k == 5) {
+		k = 0;
+		color = rng_below(g->r, 24) | rng_range(g->r, 1, 3) << 8;
+	}
+	li(&g->c, R_ADDR, color);
+	put(&g->c, insn[k] | (k == 4 ? dest(g) << 7 : 0));
+}
+
 static void item_illegal(struct gen *g)
 {
 	static const uint32_t words[] = {
@@ -282,6 +302,10 @@ static void item_illegal(struct gen *g)
 	};
 	uint32_t w = words[rng_below(g->r, sizeof(words) / 4)];
 
+	if (rng_chance(g->r, 20)) {
+		item_no_color(g);
+		return;
+	}
 	if (rng_chance(g->r, 30) && (w & 3) == 3 &&
 	    (w & 0x7f) != 0x73) /* other registers, as illegal */
 		w |= (rng_below(g->r, 32) & ~((w >> 15) & 31)) << 15;
