@@ -404,7 +404,6 @@ static void test_stuck_streams(void)
 	dev_close(&d);
 }
 
-/* 2 rows of 3 cores, each of which sends on what comes: from a stream-in to a stream-out */
 /* blocks of which nothing is selected: the budget ends such a stream, too, not after all of them */
 static void test_empty_blocks(void)
 {
@@ -445,6 +444,7 @@ static void test_empty_blocks(void)
 	dev_close(&d);
 }
 
+/* 2 rows of 3 cores, each of which sends on what comes: from a stream-in to a stream-out */
 static void open_through(struct dev *d, struct wse_cqe *e)
 {
 	open_dev(d, 2, 3);
