@@ -199,9 +199,11 @@ static void svg_held_out(FILE *f, const struct wse_metrics *ms, const struct ran
 		const struct wse_metric *m = &ms->m[i], *last = m;
 		uint32_t j = 0;
 
+		if (!m->held_out)
+			continue;
 		while (j < i && !(ms->m[j].held_out && !strcmp(ms->m[j].set, m->set)))
 			j++;
-		if (!m->held_out || j < i) /* the set has its line */
+		if (j < i) /* the set has its line */
 			continue;
 		svg_line(f, ms, r, m->set, colors[n % 4]);
 		for (j = i; j < ms->n; j++)

@@ -135,12 +135,15 @@ static int read_back(struct wse_metrics *ms, uint64_t step, char *text, size_t *
 	for (char *row = text + kept; row < end; row = next) {
 		struct wse_metric m;
 		char chain[65];
+		int bad;
 
 		next = memchr(row, '\n', (size_t)(end - row));
 		if (!next)
 			break;
-		next++;
-		if (read_row(row, &m, chain) || m.step > step)
+		*next = 0; /* sscanf() measures its text: not all that follows, for each row */
+		bad = read_row(row, &m, chain);
+		*next++ = '\n';
+		if (bad || m.step > step)
 			continue;
 		if (keep(ms, &m))
 			return -ENOMEM;

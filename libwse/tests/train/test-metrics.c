@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -265,6 +266,29 @@ static void json(void)
 	   "bytes that are not UTF-8");
 }
 
+/* a run of many steps goes on, and its curve is drawn, in a time that grows with them alone */
+static void long_run(void)
+{
+	enum { STEPS = 150000 };
+	struct wse_metrics ms;
+	clock_t begin;
+	double took;
+	FILE *f = fopen(file("long.csv"), "w");
+
+	fputs("step,split,loss,learning_rate,gradient_norm,seconds,chain\n", f);
+	for (int i = 1; i <= STEPS; i++)
+		fprintf(f, "%d,train,3.2708200000000001,0.003,0.95779999999999998,%d.000,%064d\n", i,
+			i, i);
+	fclose(f);
+	begin = clock();
+	ok(!wse_metrics_open(&ms, file("long.csv"), STEPS - 1) && ms.n == STEPS - 1,
+	   "a history of %d steps is read back", STEPS);
+	ok(!wse_curve_svg(&ms, file("long.svg"), 3.86, 2.76), "and drawn");
+	took = (double)(clock() - begin) / CLOCKS_PER_SEC;
+	ok(took < 20.0, "in %.1f s of CPU time", took);
+	wse_metrics_close(&ms);
+}
+
 int main(void)
 {
 	char cmd[64];
@@ -280,6 +304,7 @@ int main(void)
 	chains();
 	not_ours();
 	json();
+	long_run();
 	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
 	return system(cmd) ? 1 : tap_end();
 }
