@@ -53,40 +53,22 @@ static long long last_step(const char *model_dir)
 	return last;
 }
 
-/* 1 for an option of the parent's: with its value, in one word or two */
-static int is_ours(const char *arg, int *words)
-{
-	static const char *const ours[] = {"--launch", "--restart"};
-
-	for (int i = 0; i < 2; i++) {
-		size_t n = strlen(ours[i]);
-
-		if (strncmp(arg, ours[i], n) || (arg[n] && arg[n] != '='))
-			continue;
-		*words = arg[n] ? 1 : 2;
-		return 1;
-	}
-	return 0;
-}
-
 /* launcher, this program, its arguments; again: from the last checkpoint. words is cut up */
 static char **command(char *words, int argc, char **argv, int again)
 {
 	static char self[4096];
 	char **c = calloc(strlen(words) + (size_t)argc + 8, sizeof(*c)), *save;
 	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	int n = 0, skip;
+	int n = 0;
 
 	if (!c)
 		return NULL;
 	for (char *w = strtok_r(words, " \t", &save); w; w = strtok_r(NULL, " \t", &save))
 		c[n++] = w;
 	c[n++] = len > 0 ? self : argv[0];
-	for (int i = 1; i < argc; i += skip) {
-		skip = 1;
-		if (!is_ours(argv[i], &skip))
+	for (int i = 1; i < argc; i++)
+		if (argv[i]) /* else an option of this process */
 			c[n++] = argv[i];
-	}
 	if (again) {
 		c[n++] = "--checkpoint_path";
 		c[n++] = "auto";

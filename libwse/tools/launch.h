@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 /*
- * Runs `launcher` (words between blanks) with this program and its arguments but --launch and
- * --restart; up to `restarts` times more, from the last checkpoint, when it failed and there is a
- * newer one in model_dir than when it began. Returns the exit status.
+ * Runs `launcher` (words between blanks) with this program and its arguments that are not NULL; up
+ * to `restarts` times more, from the last checkpoint, when it failed and there is a newer one in
+ * model_dir than when it began. Returns the exit status.
  */
 int launch(const char *launcher, uint32_t restarts, const char *model_dir, int argc, char **argv);
 

@@ -80,6 +80,14 @@ double below_unigram(const char *require)
 	return require[7] == '-' && end != require + 8 && !*end && nats >= 0.0 ? nats : -1.0;
 }
 
+/* an option of the launching process, which those that it starts shall not have */
+static void take_away(char **argv)
+{
+	if (optarg == argv[optind - 1])
+		argv[optind - 2] = NULL;
+	argv[optind - 1] = NULL;
+}
+
 /* a plan for systems that are on paper */
 static int is_paper(const struct args *a)
 {
@@ -217,11 +225,13 @@ int parse(int argc, char **argv, struct args *a)
 			break;
 		case 'l':
 			a->launch = optarg;
+			take_away(argv);
 			break;
 		case 'R':
 			a->restarts = (uint32_t)strtoul(optarg, &end, 10);
 			if (end == optarg || *end || *optarg == '-')
 				return 1 + bad_usage("--restart takes a number");
+			take_away(argv);
 			break;
 		case 'N':
 			a->ranks = (uint32_t)strtoul(optarg, &end, 10);

@@ -32,7 +32,7 @@ struct args {
 int bad_usage(const char *what);
 /* "unigram" or "unigram-NATS": how far below, -1 for another text */
 double below_unigram(const char *require);
-/* 0 to go on, else the exit status + 1 */
+/* 0 to go on, else the exit status + 1; --launch and --restart are NULL in argv then */
 int parse(int argc, char **argv, struct args *a);
 /* "A..B", A below B */
 int read_steps(const char *text, uint64_t *from, uint64_t *to);
