@@ -80,6 +80,19 @@ double below_unigram(const char *require)
 	return require[7] == '-' && end != require + 8 && !*end && nats >= 0.0 ? nats : -1.0;
 }
 
+/* decimal digits and nothing else, from min to max */
+static int to_number(const char *text, uint32_t min, uint32_t max, uint32_t *number)
+{
+	unsigned long long v;
+
+	errno = 0;
+	v = strtoull(text, NULL, 10);
+	if (!*text || text[strspn(text, "0123456789")] || errno || v < min || v > max)
+		return -EINVAL;
+	*number = (uint32_t)v;
+	return 0;
+}
+
 /* an option of the launching process, which those that it starts shall not have */
 static void take_away(char **argv)
 {
@@ -129,7 +142,7 @@ int parse(int argc, char **argv, struct args *a)
 					     {"ranks", required_argument, NULL, 'N'},
 					     {"help", no_argument, NULL, 'h'},
 					     {NULL, 0, NULL, 0}};
-	char *end, text[100];
+	char text[100];
 	int o;
 
 	opterr = 0; /* one line, ours */
@@ -142,8 +155,7 @@ int parse(int argc, char **argv, struct args *a)
 			a->mode = optarg;
 			break;
 		case 'n':
-			a->num_wse = (uint32_t)strtoul(optarg, &end, 10);
-			if (*end || !a->num_wse || a->num_wse > MAX_PLAN)
+			if (to_number(optarg, 1, MAX_PLAN, &a->num_wse))
 				return 1 + bad_usage("--num_wse takes a number from 1 to 64");
 			break;
 		case 'd':
@@ -228,14 +240,12 @@ int parse(int argc, char **argv, struct args *a)
 			take_away(argv);
 			break;
 		case 'R':
-			a->restarts = (uint32_t)strtoul(optarg, &end, 10);
-			if (end == optarg || *end || *optarg == '-')
+			if (to_number(optarg, 0, UINT32_MAX, &a->restarts))
 				return 1 + bad_usage("--restart takes a number");
 			take_away(argv);
 			break;
 		case 'N':
-			a->ranks = (uint32_t)strtoul(optarg, &end, 10);
-			if (end == optarg || *end || *optarg == '-' || !a->ranks || a->ranks > 1024)
+			if (to_number(optarg, 1, 1024, &a->ranks))
 				return 1 + bad_usage("--ranks takes a number from 1 to 1024");
 			break;
 		case 'h':
