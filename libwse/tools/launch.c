@@ -72,6 +72,9 @@ static char **command(char *words, int argc, char **argv, int again)
 	if (again) {
 		c[n++] = "--checkpoint_path";
 		c[n++] = "auto";
+		/* of the run itself: not what it took out of the file that it began with */
+		c[n++] = "--set";
+		c[n++] = "checkpoint.load_checkpoint_states=all";
 	}
 	return c;
 }

@@ -281,6 +281,8 @@ int parse(int argc, char **argv, struct args *a)
 	if (a->restarts && (!a->launch || !a->model_dir))
 		return 1 + bad_usage("--restart needs --launch, and --model_dir, where checkpoints "
 				     "appear");
+	if (a->restarts && a->nsets == MAX_SETS)
+		return 1 + bad_usage("too many --set: --restart has one of its own");
 	if (a->require && strcmp(a->require, "mean") && below_unigram(a->require) < 0.0)
 		return 1 + bad_usage("--require takes unigram, unigram-NATS or mean");
 	return 0;

@@ -323,9 +323,8 @@ static int train(struct loop *l)
 	ret = wse_model_dir_open(l->run->cfg.model_dir, &l->log, &l->lock);
 	ret = ret ? ret : wse_loop_resume(l, l->run->cfg.load_states);
 	if (!ret)
-		ret = wse_model_dir_check(
-			l->run->cfg.model_dir,
-			l->run->cfg.load_states != WSE_CKPT_MODEL ? l->res->checkpoint : NULL);
+		ret = wse_model_dir_check(l->run->cfg.model_dir, l->res->checkpoint,
+					  l->run->cfg.load_states != WSE_CKPT_MODEL);
 	if (ret)
 		return ret;
 	l->first = l->line_step = wse_session_step(l->s);

@@ -93,18 +93,19 @@ static int same_file(const char *a, const char *b)
 	return !stat(a, &sa) && !stat(b, &sb) && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
 }
 
-int wse_model_dir_check(const char *dir, const char *from)
+int wse_model_dir_check(const char *dir, const char *from, int whole)
 {
 	char last[WSE_MODEL_DIR_PATH];
 
 	wse_model_dir_last(dir, ULLONG_MAX, last);
-	if (!last[0] || (from && same_file(last, from)))
+	if (!last[0] || (whole && from && same_file(last, from)))
 		return 0;
 	return wse_fail(-EEXIST,
 			"%.300s is there, of an earlier run: go on from it with "
-			"--checkpoint_path auto, or give another --model_dir, or remove the old "
+			"--checkpoint_path auto%s, or give another --model_dir, or remove the old "
 			"checkpoints",
-			last);
+			last,
+			whole ? "" : " --set checkpoint.load_checkpoint_states=all");
 }
 
 void wse_model_dir_keep(const char *dir, uint64_t step, uint64_t n, const struct wse_exec_cfg *log)

@@ -23,10 +23,10 @@ void wse_model_dir_last(const char *dir, unsigned long long below, char *path);
 int wse_model_dir_find(const char *dir, const char *patterns, char ***paths, uint32_t *n);
 void wse_model_dir_free(char **paths, uint32_t n);
 /*
- * A run that goes on from the checkpoint `from` (NULL: from none) is to write there: -EEXIST when
- * another one is the last, as the next "auto" would take that one
+ * A run that begins with the checkpoint `from` (NULL, "": with none) is to write there: -EEXIST
+ * when another one is the last, or the run takes not the whole of it, as the next "auto" would
  */
-int wse_model_dir_check(const char *dir, const char *from);
+int wse_model_dir_check(const char *dir, const char *from, int whole);
 /*
  * The last checkpoint is damaged, as the sentence says: err, and the sentence adds which one before
  * it is good. The choice is the user's
