@@ -24,7 +24,7 @@ struct args {
 	uint32_t num_wse, restarts;
 	uint32_t ranks; /* of a plan, 0: alone */
 	int plan, validate, wait;
-	const char *sets[MAX_SETS];
+	const char *sets[MAX_SETS + 2]; /* and those that --max_steps and --num_wse are */
 	uint32_t nsets;
 };
 

@@ -487,11 +487,11 @@ int main(int argc, char **argv)
 		return ret;
 	if (a.launch)
 		return launch(a.launch, a.restarts, a.model_dir, argc, argv);
-	if (a.max_steps && a.nsets < MAX_SETS) {
+	if (a.max_steps) {
 		snprintf(steps, sizeof(steps), "loop.max_steps=%.40s", a.max_steps);
 		a.sets[a.nsets++] = steps;
 	}
-	if (a.plan && plan_wafers(&a) && a.nsets < MAX_SETS) {
+	if (a.plan && plan_wafers(&a)) {
 		static char systems[80];
 
 		snprintf(systems, sizeof(systems), "backend.cluster_config.num_csx=%u",
