@@ -76,5 +76,5 @@ int tokenize_file(const char *text, const char *tokenizer, const char *out, int 
 	       out, (unsigned long long)res.tokens, 8 * res.width, (unsigned long long)res.bytes,
 	       (double)res.bytes / (double)res.tokens, info.tokens,
 	       (double)res.bytes * 1e-6 / (now() - sc.begin + 1e-9));
-	return fflush(stdout) ? 1 : 0;
+	return 0;
 }

@@ -461,7 +461,22 @@ static int run(const struct args *a, struct wse_params *p, struct wse_run_shape 
 	return finish(&res, a->require);
 }
 
-int main(int argc, char **argv)
+/*
+ * what was printed is out, or a line says that it is not: an error where it is all there is, but
+ * not of a run whose steps are in its folder
+ */
+static int end_output(int status, int trained)
+{
+	int err = fflush(stdout) ? errno : ferror(stdout) ? EIO : 0;
+
+	if (!err)
+		return status;
+	fprintf(stderr, "%s: standard output is not whole: %s\n",
+		trained ? "warning" : "wse-train", strerror(err));
+	return status || trained ? status : 1;
+}
+
+static int command(int argc, char **argv, int *trained)
 {
 	struct wse_run_shape how = {0};
 	struct args a = {0};
@@ -472,9 +487,6 @@ int main(int argc, char **argv)
 	uint32_t n;
 	int ret;
 
-	open_std_fds();
-	/* a limit of file sizes (ulimit -f) is then an error of write(), as a full disk is */
-	signal(SIGXFSZ, SIG_IGN);
 	ret = parse(argc, argv, &a);
 	if (ret)
 		return ret - 1;
@@ -532,7 +544,19 @@ int main(int argc, char **argv)
 		ret = plan(&a, p, how.mode, uris, n);
 	else
 		ret = run(&a, p, &how, uris, n);
+	*trained = !a.validate && !a.plan && !is_forward(how.mode) && !a.check;
 out:
 	wse_params_destroy(p);
 	return ret;
+}
+
+int main(int argc, char **argv)
+{
+	int trained = 0, ret;
+
+	open_std_fds();
+	/* a limit of file sizes (ulimit -f) is then an error of write(), as a full disk is */
+	signal(SIGXFSZ, SIG_IGN);
+	ret = command(argc, argv, &trained);
+	return end_output(ret, trained);
 }
