@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,7 @@ struct export
 	uint64_t most;
 	int whole;
 	uint32_t *files;
-	char tmp[PATH];
+	char tmp[PATH], real[PATH_MAX];
 	struct wse_ckpt_image im;
 	uint32_t *first;  /* [files + 1] tensors of each file */
 	uint32_t n, file; /* files, and the one that is written */
@@ -81,10 +82,18 @@ static int unlink_one(const char *dir, const char *name)
 	return unlink(path) ? -errno : 0;
 }
 
-/* an export, or what is left of one; nothing else is touched */
+static int is_link(const char *path)
+{
+	struct stat sb;
+
+	return !lstat(path, &sb) && S_ISLNK(sb.st_mode);
+}
+
+/* an export, or what is left of one; nothing else is touched, and nothing behind a link */
 static int remove_export(const char *dir)
 {
-	int ret = walk(dir, check_one);
+	int ret = is_link(dir) ? wse_fail(-ENOTDIR, "%.300s is a symbolic link: remove it", dir)
+			       : walk(dir, check_one);
 
 	ret = ret ? ret : walk(dir, unlink_one);
 	ret = ret ? ret : rmdir(dir) ? -errno : 0;
@@ -100,6 +109,22 @@ static int sync_dir(const char *dir)
 	ret = fsync(fd) ? -errno : 0;
 	close(fd);
 	return ret;
+}
+
+/* a link leads to where the folder is wanted: that one is replaced, not the link */
+static int name_folders(struct export *x)
+{
+	if (is_link(x->dir)) {
+		if (!realpath(x->dir, x->real))
+			return wse_fail(-errno,
+					"a symbolic link that leads to no folder (%s): make the "
+					"folder, or remove the link",
+					strerror(errno));
+		x->dir = x->real;
+	}
+	return (size_t)snprintf(x->tmp, sizeof(x->tmp), "%s.tmp", x->dir) < WSE_PATH + 64
+		       ? 0
+		       : -ENAMETOOLONG;
 }
 
 /* what is in tmp takes the place of dir at once */
@@ -239,10 +264,11 @@ static int write_all(void *ctx)
 	struct export *x = ctx;
 	struct wse_memx_cfg mc = wse_session_memx_cfg(&x->s->cfg);
 	struct wse_st_meta format;
-	int ret = wse_memx_finish(x->s->memx);
+	int ret = name_folders(x), named = !ret;
 
+	ret = ret ? ret : wse_memx_finish(x->s->memx);
 	ret = ret ? ret : walk(x->dir, check_one);
-	ret = ret == -ENOENT ? 0 : ret;
+	ret = named && ret == -ENOENT ? 0 : ret;
 	ret = ret ? ret : remove_export(x->tmp); /* of one that was killed */
 	if (!ret && mkdir(x->tmp, 0777))
 		ret = -errno;
@@ -259,7 +285,7 @@ static int write_all(void *ctx)
 	ret = ret ? ret : wse_hf_config_write(x->tmp, &x->s->cfg.model);
 	ret = ret ? ret : sync_dir(x->tmp);
 	ret = ret ? ret : take_place(x);
-	if (ret)
+	if (ret && named)
 		remove_export(x->tmp);
 	*x->files = x->n;
 	free(x->first);
@@ -280,8 +306,6 @@ int wse_session_export(struct wse_session *s, const char *dir, uint64_t most, in
 				"export %.200s: Hugging Face's transformers has no such "
 				"model",
 				dir);
-	if ((size_t)snprintf(x.tmp, sizeof(x.tmp), "%s.tmp", dir) >= WSE_PATH + 64)
-		return wse_fail(-ENAMETOOLONG, "export %.200s: %s", dir, strerror(ENAMETOOLONG));
 	ret = wse_ranks_read_first(s, write_all, &x);
 	wse_fail_since(before, ret, "%s", strerror(-ret));
 	return ret ? wse_fail_in(ret, "export %.200s: ", dir) : 0;

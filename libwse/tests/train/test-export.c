@@ -409,6 +409,43 @@ static void refused(void)
 	wse_session_close(&s);
 }
 
+/* the folder is a link to one elsewhere: that one is replaced, now and the next time */
+static void linked(void)
+{
+	struct wse_session s;
+	struct state now;
+	char folder[300], far[300], tmp[310];
+	uint32_t files;
+	struct stat sb;
+	int ret = 0;
+
+	snprintf(folder, sizeof(folder), "%s/link", dir);
+	snprintf(far, sizeof(far), "%s/far", dir);
+	snprintf(tmp, sizeof(tmp), "%s.tmp", folder);
+	open_session(&s, NULL);
+	ok(!symlink("far", folder) && wse_session_export(&s, folder, 1u << 30, 0, &files) &&
+		   strstr(wse_error(), "leads to no folder"),
+	   "%s", wse_error());
+	ret = mkdir(far, 0777);
+	for (int i = 0; i < 3 && !ret; i++) {
+		ret = steps(&s, 1);
+		ret = ret ? ret : wse_session_export(&s, folder, 1u << 30, 0, &files);
+	}
+	now = state_of(s.memx);
+	ok(!ret && !lstat(folder, &sb) && S_ISLNK(sb.st_mode) && same(far, NULL, &now),
+	   "three exports by a link: it stays, and the folder has the last one");
+	ok(lstat(tmp, &sb), "nothing is left beside the link");
+	snprintf(folder, sizeof(folder), "%s/beside", dir);
+	snprintf(tmp, sizeof(tmp), "%s.tmp", folder);
+	ok(!symlink("far", tmp) &&
+		   wse_session_export(&s, folder, 1u << 30, 0, &files) == -ENOTDIR &&
+		   strstr(wse_error(), "beside.tmp is a symbolic link: remove it") &&
+		   same(far, NULL, &now),
+	   "%s", wse_error());
+	state_free(&now);
+	wse_session_close(&s);
+}
+
 /* ---- runs ---- */
 
 static void line(void *ctx, enum wse_log_level level, const char *text)
@@ -520,6 +557,7 @@ int main(void)
 	mixed();
 	bloom();
 	refused();
+	linked();
 	killed(0);
 	killed(1);
 	runs();
