@@ -210,7 +210,7 @@ static const char *kind_of(const struct wse_text *t)
 		const char *magic;
 	} kinds[] = {
 		{"an HDF5 file", 8, "\x89HDF\r\n\x1a\n"},
-		{"gzip data", 2, "\x1f\x8b"},
+		{"gzip data", 3, "\x1f\x8b\x08"}, /* two alone may be a token */
 		{"zstd data", 4, "\x28\xb5\x2f\xfd"},
 		{"xz data", 6,
 		 "\xfd"

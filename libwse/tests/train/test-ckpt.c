@@ -615,6 +615,8 @@ static void binary(void)
 	no_text(path, -EINVAL, "x.bin is an HDF5 file, no text");
 	put(path, "\x1f\x8b\x08", 3);
 	no_text(path, -EINVAL, "gzip data");
+	put(path, "\x1f\x8b\x01\x00", 4); /* token 35615 of GPT-2's */
+	no_text(path, -EINVAL, "token 35615 at position 0 is outside the vocabulary");
 	snprintf(path, sizeof(path), "%s", in_dir("x.dat"));
 	put(path, words, sizeof(words));
 	no_text(path, -EINVAL, "binary data (it has NUL bytes)");
