@@ -40,11 +40,19 @@ void wse_yaml_free(struct wse_yaml *y)
 
 static struct wse_yaml *convert(struct build *b, yaml_node_t *n, int depth);
 
+/* "\0" is a character of YAML's, and would end a text here */
+static int has_nul(const yaml_node_t *n)
+{
+	return strlen((const char *)n->data.scalar.value) != n->data.scalar.length;
+}
+
 /* why a key cannot be one, NULL if it can */
 static const char *check_key(const struct wse_yaml *y, const yaml_node_t *k)
 {
 	if (!k || k->type != YAML_SCALAR_NODE)
 		return "a key must be a word";
+	if (has_nul(k))
+		return "a key has a NUL character";
 	if (!strcmp((const char *)k->data.scalar.value, "<<") &&
 	    k->data.scalar.style == YAML_PLAIN_SCALAR_STYLE)
 		return "merge keys (<<) are not supported: write the keys out";
@@ -108,6 +116,10 @@ static struct wse_yaml *convert(struct build *b, yaml_node_t *n, int depth)
 	if (n->type == YAML_SCALAR_NODE) {
 		y->type = WSE_YAML_SCALAR;
 		y->text = strdup((const char *)n->data.scalar.value);
+		if (has_nul(n))
+			wse_fault_add(b->faults, y->line,
+				      "%.80s: line %d: a text has a NUL character (\\0): remove it",
+				      b->name, y->line);
 	} else if (n->type == YAML_MAPPING_NODE) {
 		y->type = WSE_YAML_MAP;
 		convert_map(b, n, y, depth);
@@ -116,6 +128,28 @@ static struct wse_yaml *convert(struct build *b, yaml_node_t *n, int depth)
 		convert_list(b, n, y, depth);
 	}
 	return y;
+}
+
+/* of what comes behind the first document nothing would be read */
+static void look_behind(struct build *b, yaml_parser_t *parser)
+{
+	yaml_document_t doc;
+	yaml_node_t *root;
+	int line;
+
+	if (!yaml_parser_load(parser, &doc)) {
+		line = (int)parser->problem_mark.line + 1;
+		wse_fault_add(b->faults, line, "%.80s: line %d: no YAML: %s", b->name, line,
+			      parser->problem ? parser->problem : "cannot be read");
+		return;
+	}
+	root = yaml_document_get_root_node(&doc);
+	line = root ? (int)root->start_mark.line + 1 : 0;
+	if (root)
+		wse_fault_add(b->faults, line,
+			      "%.80s: line %d: a second document begins (---): one is read", b->name,
+			      line);
+	yaml_document_delete(&doc);
 }
 
 int wse_yaml_parse(const char *name, const char *text, size_t size, struct wse_yaml **root,
@@ -150,6 +184,8 @@ int wse_yaml_parse(const char *name, const char *text, size_t size, struct wse_y
 		*root = NULL;
 	}
 	yaml_document_delete(&doc);
+	if (*root)
+		look_behind(&b, &parser);
 	yaml_parser_delete(&parser);
 	return *root ? 0 : -EINVAL;
 }

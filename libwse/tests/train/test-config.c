@@ -69,6 +69,19 @@ static int parse(const char *text, const char *set, struct wse_config *c)
 	return wse_config_parse("f.yaml", text, strlen(text), &set, set ? 1 : 0, c);
 }
 
+/* text behind the good file; want NULL: it may be there */
+static void behind(const char *more, const char *want)
+{
+	char text[4096];
+	struct wse_config c;
+	int ret;
+
+	snprintf(text, sizeof(text), "%s%s", good, more);
+	ret = parse(text, NULL, &c);
+	ok(want ? ret == -EINVAL && strstr(wse_error(), want) : !ret, "%s",
+	   want ? wse_error() : "the end of a document");
+}
+
 /* the good file with one piece of text replaced */
 static void mistake(const char *from, const char *to, const char *want1, const char *want2)
 {
@@ -450,6 +463,11 @@ int main(void)
 	mistake("seed: 7", "seed: 7\n    seed: 8", "9", "twice");
 	mistake("seed: 7", "seed: 7\n    <<: {a: 1}\n    <<: {b: 2}", "f.yaml: line 9",
 		"merge keys (<<)");
+	mistake("seed: 7", "seed: \"7\\0 8\"", "f.yaml: line 8", "has a NUL character");
+	mistake("seed: 7", "seed: 7\n    \"se\\0d\": 8", "f.yaml: line 9", "a key has a NUL");
+	behind("---\ntrainer: {}\n", "a second document begins (---)");
+	behind("...\n", NULL);
+	behind("---\n{trainer: ", "no YAML");
 	mistake("seed: 7", "seed: {", "f.yaml:", "YAML");
 	mistake("bfloat16", "float16", "line 34", "accepted: bfloat16");
 	mistake("[0.8, 0.99]", "0.8", "line 18", "two numbers");
