@@ -68,6 +68,12 @@ static void set_signals(const struct wse_trainer_info *info)
 		sigaction(SIGUSR1, info->rank ? &ignore : &ask, NULL);
 }
 
+/* modes that have nothing to bring to an end: a signal kills, however long they take */
+static int leaves_nothing(enum wse_mode mode)
+{
+	return mode == WSE_MODE_EVAL || mode == WSE_MODE_GENERATE;
+}
+
 struct screen {
 	int terminal;
 	int bar;    /* a progress bar is on the last line */
@@ -439,7 +445,8 @@ static int run(const struct args *a, struct wse_params *p, struct wse_run_shape 
 		 * be able to give up.
 		 */
 		wse_trainer_info(t, &info);
-		set_signals(&info);
+		if (info.ranks > 1 || !leaves_nothing(how->mode))
+			set_signals(&info);
 		ret = a->live ? wse_trainer_live(t, a->live) : 0;
 		ret = !ret && a->profile ? wse_trainer_profile(t, a->profile) : ret;
 		ret = ret ? ret : wse_trainer_run(t, how, &res);
