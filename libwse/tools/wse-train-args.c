@@ -142,11 +142,12 @@ int parse(int argc, char **argv, struct args *a)
 					     {"ranks", required_argument, NULL, 'N'},
 					     {"help", no_argument, NULL, 'h'},
 					     {NULL, 0, NULL, 0}};
+	const char *word = argv[1]; /* that getopt is at */
 	char text[100];
 	int o;
 
 	opterr = 0; /* one line, ours */
-	while ((o = getopt_long(argc, argv, ":h", opts, NULL)) != -1) {
+	for (; (o = getopt_long(argc, argv, ":h", opts, NULL)) != -1; word = argv[optind]) {
 		switch (o) {
 		case 'p':
 			a->params = optarg;
@@ -252,6 +253,9 @@ int parse(int argc, char **argv, struct args *a)
 			fputs(usage, stdout);
 			return 1;
 		default:
+			/* of several letters in a word getopt has not passed the word yet */
+			if (optind < argc && argv[optind] == word)
+				optind++;
 			snprintf(text, sizeof(text),
 				 o == ':' ? "%.60s needs a value"
 					  : "%.60s is no option, or takes no value",
