@@ -291,6 +291,15 @@ static void files(void)
 		   has("checkpoint_4.safetensors") && has("checkpoint_5.safetensors") &&
 		   has("checkpoint_2.safetensors.part"),
 	   "later ones and other files are not touched");
+	for (int i = 1; i <= 3; i++) {
+		snprintf(path, sizeof(path), "%s/checkpoint_%s.safetensors", dir,
+			 i == 1 ? "1" : i == 2 ? "02" : "3");
+		ok(i == 1 ? !mkdir(path, 0777) : !fclose(fopen(path, "w")), "%s", path);
+	}
+	ok(wse_keep_checkpoints(dir, 4, 1, &removed) == -EISDIR && removed == 1 &&
+		   !has("checkpoint_3.safetensors") && has("checkpoint_02.safetensors") &&
+		   has("checkpoint_4.safetensors"),
+	   "a directory of such a name keeps no other, and 02 is no run's");
 	ok(!read_with("[LogOptimizerParamGroup: {keys: [lr]}]", "[]", &c) && !c.log_norms,
 	   "the learning rate");
 	ok(!read_with("[CountParams]", "[TensorBoardLogger: {summary_dir: /tmp/x}]", &c) &&
