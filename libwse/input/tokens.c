@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -163,9 +164,25 @@ static int open_text(struct writing *w)
 	return 0;
 }
 
+/* nobody else writes there, and has not just given it the name of a file that is whole */
+static int own_tokens(struct writing *w)
+{
+	struct stat mine, there;
+
+	if ((!flock(w->out, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK) &&
+	    !fstat(w->out, &mine) && !stat(w->tmp, &there) && mine.st_dev == there.st_dev &&
+	    mine.st_ino == there.st_ino)
+		return 0;
+	return wse_fail(-EBUSY,
+			"%.300s: another process is writing it: wait for its end, or give another "
+			"file for the tokens",
+			w->to);
+}
+
 static int open_tokens(struct writing *w)
 {
 	size_t n = strlen(w->to);
+	int ret;
 
 	if (n < 5 || strcmp(w->to + n - 4, ".bin"))
 		return wse_fail(-EINVAL,
@@ -175,10 +192,13 @@ static int open_tokens(struct writing *w)
 	w->done.width = wse_bpe_size(w->t->bpe) > 65536 ? 4 : 2;
 	if ((size_t)snprintf(w->tmp, sizeof(w->tmp), "%s.tmp", w->to) >= sizeof(w->tmp))
 		return cannot(w->to, ENAMETOOLONG);
-	w->out = open(w->tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (w->out < 0)
-		return cannot(w->tmp, errno);
-	return lseek(w->out, HEADER, SEEK_SET) < 0 ? cannot(w->tmp, errno) : 0;
+	w->out = open(w->tmp, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	ret = w->out < 0 ? cannot(w->tmp, errno) : own_tokens(w);
+	if (ret)
+		w->tmp[0] = 0; /* if it is there, it is another's */
+	else if (ftruncate(w->out, 0) || lseek(w->out, HEADER, SEEK_SET) < 0)
+		ret = cannot(w->tmp, errno);
+	return ret;
 }
 
 static int narrow(struct writing *w)
@@ -290,11 +310,11 @@ static int finish(struct writing *w)
 	memcpy(&header[WSE_DATA_MADE_BY + 1], &sum, sizeof(sum));
 	if (pwrite(w->out, header, HEADER, 0) != HEADER || fsync(w->out))
 		ret = cannot(w->tmp, errno);
-	if (close(w->out) && !ret)
-		ret = cannot(w->tmp, errno);
-	w->out = -1;
+	/* before the lock goes */
 	if (!ret && rename(w->tmp, w->to))
 		ret = cannot(w->to, errno);
+	if (!ret)
+		w->tmp[0] = 0;
 	return ret;
 }
 
@@ -314,10 +334,10 @@ static int write_file(struct writing *w, const struct wse_tokenize *how)
 	free(w->narrow);
 	if (w->in >= 0)
 		close(w->in);
-	if (w->out >= 0)
-		close(w->out);
 	if (ret && w->tmp[0])
 		unlink(w->tmp);
+	if (w->out >= 0)
+		close(w->out);
 	return ret;
 }
 
