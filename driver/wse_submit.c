@@ -335,6 +335,16 @@ static int wse_submit(struct wse_ctx *ctx, const struct drm_wse_submit *args,
 	return ret;
 }
 
+/*
+ * Whether the context has room for a job, or refuses it. A check without the lock: another thread
+ * may be quicker.
+ */
+static bool wse_submit_due(const struct wse_ctx *ctx, bool looks)
+{
+	return READ_ONCE(ctx->njobs) < WSE_MAX_JOBS ||
+	       (READ_ONCE(ctx->err) && !(looks && READ_ONCE(ctx->looks)));
+}
+
 int wse_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct wse_device *wdev = to_wse_device(drm);
@@ -352,10 +362,9 @@ int wse_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 		return -ENOENT;
 	wse_jobs_reap(wdev);
 	do {
-		/* a check without the lock: another thread may be quicker */
 		ret = wait_event_interruptible(ctx->wait,
-					       READ_ONCE(ctx->njobs) < WSE_MAX_JOBS ||
-					       READ_ONCE(ctx->err));
+					       wse_submit_due(ctx, args->flags &
+							      DRM_WSE_SUBMIT_LOST));
 		if (!ret)
 			ret = wse_submit(ctx, args, file);
 	} while (ret == -EAGAIN);

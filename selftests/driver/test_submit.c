@@ -4,6 +4,8 @@
  */
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
 
 #include "wse_test.h"
 #include "kselftest_harness.h"
@@ -432,6 +434,73 @@ TEST_F(wse, jobs_are_limited)
 		ended += !pthread_tryjoin_np(held[i].thread, NULL);
 	EXPECT_EQ(1, ended);
 	close(uffd);
+}
+
+/*
+ * A lost context that only looks at its cores is full of submits that another device holds up: the
+ * task that adds one sleeps, so that it can be killed.
+ */
+TEST_F(wse, looks_are_limited)
+{
+	enum { JOBS = 1024 };
+	struct drm_wse_cmd cmd = cmd_start(&self->info, 0x4000, BUDGET), stream = {
+		.op = WSE_OP_STREAM_IN,
+		.queue = 1,
+		.budget = BUDGET * 1000,
+		.cols = 1,
+		.nline = 1,
+		.kcol = 64,
+		.nfeat = 1,
+		.etype = WSE_ETYPE_RAW32,
+	};
+	struct drm_syncobj_handle h = {};
+	struct drm_wse_sync in = {};
+	struct drm_wse_submit submit = {
+		.ctx = self->ctx,
+		.flags = DRM_WSE_SUBMIT_LOST,
+		.cmds = { .ptr = (uintptr_t)&cmd, .count = 1, .stride = sizeof(cmd) },
+		.in_syncs = { .ptr = (uintptr_t)&in, .count = 1, .stride = sizeof(in) },
+	};
+	int other = wse_open_nth(1), i;
+	struct timespec used;
+	clockid_t clock;
+	uint32_t ctx, bo;
+	pid_t pid;
+
+	if (other < 0)
+		SKIP(return, "there is no second device");
+	/* zeros are no program */
+	cmd.flags = DRM_WSE_CMD_CLOSED;
+	ASSERT_EQ(-EFAULT, wse_run(self->fd, self->ctx, &cmd, 1));
+	ASSERT_EQ(0, wse_ctx_create(other, DRM_WSE_CTX_WAIT, &ctx));
+	ASSERT_EQ(0, wse_bo_create(other, PAGE, &stream.bo));
+	/* no core takes it */
+	ASSERT_EQ(0, wse_submit(other, ctx, &stream, 1, &h.handle));
+	ASSERT_EQ(0, wse_ioctl(other, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &h));
+	ASSERT_EQ(0, wse_ioctl(self->fd, DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE, &h));
+	in.handle = h.handle;
+	ASSERT_EQ(0, wse_bo_create(self->fd, PAGE, &bo));
+	cmd = cmd_copy(WSE_OP_COPY_OUT, bo, 0, 0, 0, 0x4000, 8);
+	for (i = 0; i < JOBS; i++)
+		ASSERT_EQ(0, wse_ioctl(self->fd, DRM_IOCTL_WSE_SUBMIT, &submit));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid)
+		_exit(wse_ioctl(self->fd, DRM_IOCTL_WSE_SUBMIT, &submit) != 0);
+	sleep(1);
+	ASSERT_EQ(0, clock_getcpuclockid(pid, &clock));
+	ASSERT_EQ(0, clock_gettime(clock, &used));
+	EXPECT_EQ(0, used.tv_sec);
+	EXPECT_GT(500000000, used.tv_nsec);
+	kill(pid, SIGKILL);
+	for (i = 0; i < 50 && waitpid(pid, NULL, WNOHANG) != pid; i++)
+		usleep(100000);
+	EXPECT_GT(50, i);
+	/* ends what all of them wait for */
+	close(other);
+	if (i == 50)
+		waitpid(pid, NULL, 0);
+	close(h.fd);
 }
 
 /* a job and its commands have their events, in order */
