@@ -409,6 +409,7 @@ static struct wse_device *wse_test_gone_device(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, wdev->slow_wq);
 	KUNIT_ASSERT_EQ(test, 0,
 			kunit_add_action_or_reset(test, wse_test_destroy_wq, wdev->slow_wq));
+	wdev->wq = wdev->slow_wq;
 	return wdev;
 }
 
@@ -495,13 +496,46 @@ static void wse_bus_not_recovered(struct kunit *test)
 	wse_ctx_put(ctx);
 }
 
+/*
+ * The owner closes its context while the bus recovers, or after the driver has given up: the lease
+ * ends, since the task that closes it waits for that.
+ */
+static void wse_bus_not_recovered_owner(struct kunit *test)
+{
+	unsigned int late;
+
+	for (late = 0; late < 2; late++) {
+		struct wse_device *wdev = wse_test_gone_device(test);
+		struct wse_ctx *ctx = wse_ctx_alloc(wdev);
+
+		KUNIT_ASSERT_NOT_NULL(test, ctx);
+		KUNIT_ASSERT_EQ(test, 0, wse_lease_get(ctx, false));
+		ctx->ending = !late;
+		wse_error_handlers.error_detected(wse_pdev(wdev), pci_channel_io_frozen);
+		queue_work(wdev->wq, &wdev->lease_work);
+		flush_work(&wdev->lease_work);
+		/* the device may come back, and is cleaned then */
+		KUNIT_EXPECT_PTR_EQ(test, ctx, READ_ONCE(wdev->ctx));
+		flush_delayed_work(&wdev->recovery);
+		KUNIT_EXPECT_EQ(test, -ENODEV, READ_ONCE(wdev->dead));
+		if (late) {
+			ctx->ending = true;
+			queue_work(wdev->wq, &wdev->lease_work);
+			flush_work(&wdev->lease_work);
+		}
+		KUNIT_EXPECT_NULL(test, READ_ONCE(wdev->ctx));
+		if (wdev->ctx)
+			wse_ctx_put(ctx);
+		wse_ctx_put(ctx);
+	}
+}
+
 /* An administrator resets a device whose bus recovers: the driver waits for the end of both. */
 static void wse_bus_reset_while_recovering(struct kunit *test)
 {
 	struct wse_device *wdev = wse_test_gone_device(test);
 	struct pci_dev *pdev = wse_pdev(wdev);
 
-	wdev->wq = wdev->slow_wq;
 	wse_error_handlers.error_detected(pdev, pci_channel_io_frozen);
 	wse_error_handlers.reset_prepare(pdev);
 	wse_error_handlers.reset_done(pdev);
@@ -569,6 +603,7 @@ static struct kunit_case wse_cases[] = {
 	KUNIT_CASE(wse_lease_lost_at_once),
 	KUNIT_CASE(wse_bus_lost),
 	KUNIT_CASE(wse_bus_not_recovered),
+	KUNIT_CASE(wse_bus_not_recovered_owner),
 	KUNIT_CASE(wse_bus_reset_while_recovering),
 	KUNIT_CASE(wse_dump_of_full_rings),
 	{}

@@ -93,6 +93,12 @@ static bool wse_lease_wait_end(struct wse_ctx *ctx)
 	return !wait_event_killable(ctx->wait, READ_ONCE(ctx->wdev->ctx) != ctx);
 }
 
+/* No step for an owner: the device is held. One that is lost is never released, and needs none. */
+static bool wse_lease_held(const struct wse_device *wdev)
+{
+	return READ_ONCE(wdev->held) && !READ_ONCE(wdev->dead);
+}
+
 /*
  * Makes the device ready for an owner. -EINPROGRESS: the device is held, so this runs again later.
  * Caller holds hw_mutex.
@@ -101,7 +107,7 @@ static int wse_lease_boot(struct wse_device *wdev)
 {
 	int ret = READ_ONCE(wdev->dead) ?: wse_boot(wdev);
 
-	if (READ_ONCE(wdev->held))
+	if (wse_lease_held(wdev))
 		return -EINPROGRESS;
 	if (ret && ret != -ENODEV) {
 		dev_err_ratelimited(wdev->drm.dev, "the firmware did not boot: %d\n", ret);
@@ -135,14 +141,14 @@ static struct wse_ctx *wse_lease_act(struct wse_device *wdev)
 
 	scoped_guard(spinlock_irq, &wdev->lock) {
 		/* while the device is held there is no step; wse_release() queues this again */
-		ctx = wdev->held ? NULL : wdev->ctx;
+		ctx = wse_lease_held(wdev) ? NULL : wdev->ctx;
 		ending = ctx && ctx->ending;
 		boot = ctx && ctx->boot == -EINPROGRESS;
 	}
 	if (ending) {
 		if (!wdev->clean && !wse_quiesce(wdev, -ECANCELED))
 			wse_scrub(wdev);
-		if (READ_ONCE(wdev->held))
+		if (wse_lease_held(wdev))
 			return NULL;
 		scoped_guard(spinlock_irq, &wdev->lock) {
 			wdev->ctx = NULL;

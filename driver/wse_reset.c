@@ -294,6 +294,8 @@ void wse_stop(struct wse_device *wdev)
 	cancel_work_sync(&wdev->reset_work);
 	cancel_delayed_work_sync(&wdev->watchdog);
 	cancel_work_sync(&wdev->push_work);
+	/* an owner may wait for the end of its lease since the device was held */
+	queue_work(wdev->wq, &wdev->lease_work);
 	flush_work(&wdev->lease_work);
 	flush_work(&wdev->dump_work);
 	flush_delayed_work(&wdev->reap_work);
