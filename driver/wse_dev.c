@@ -171,6 +171,8 @@ int wse_dev_enable(struct wse_device *wdev)
 	scoped_guard(spinlock_irq, &wdev->lock) {
 		for (i = 0; i < wdev->nrings; i++)
 			wse_ring_init(&wdev->ring[i]);
+		/* the watchdog must not judge the device by jobs that nothing executes any more */
+		wdev->inflight = 0;
 		memset(wdev->faults, 0, WSE_FAULTS * sizeof(*wdev->faults));
 		wdev->error = NULL;
 	}

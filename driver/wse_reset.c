@@ -269,12 +269,14 @@ void wse_watchdog(struct work_struct *work)
 	if (wdev->pulse.progress != progress)
 		wdev->pulse = (struct wse_pulse){ .progress = progress };
 	error = wse_watchdog_look(wdev, &wdev->pulse);
-	if (!error) {
-		queue_delayed_work(wdev->wq, &wdev->watchdog, WSE_WATCHDOG);
-		return;
+	scoped_guard(spinlock_irq, &wdev->lock) {
+		/* unless a reset has ended meanwhile what this looked at */
+		if (error && wdev->inflight && wdev->progress == progress) {
+			wse_dev_fail(wdev, error);
+			return;
+		}
 	}
-	scoped_guard(spinlock_irq, &wdev->lock)
-		wse_dev_fail(wdev, error);
+	queue_delayed_work(wdev->wq, &wdev->watchdog, WSE_WATCHDOG);
 }
 
 /*

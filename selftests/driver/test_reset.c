@@ -124,6 +124,24 @@ TEST_F(wse, budget_of_the_command)
 	EXPECT_EQ(1, lost_and_new(_metadata, self));
 }
 
+/*
+ * The reset of such a device takes longer than from one look of the watchdog to the next, with a
+ * submit that waits for a fence: what it looked at before does not count against the device.
+ */
+TEST_F(wse, slow_reset_after_the_budget)
+{
+	struct drm_wse_sync in = {}, out = { .handle = syncobj_create(self->fd) };
+	struct drm_wse_cmd nop = cmd_nop(2);
+
+	ASSERT_EQ(0, parameter("stall_timeout", "2"));
+	ASSERT_EQ(0, evil(self, 29, 1000, &in.handle));
+	ASSERT_EQ(0, wse_submit_syncs(self->fd, self->ctx, &nop, 1, &in, 1, &out, 1));
+	EXPECT_EQ(0, syncobj_wait(self->fd, out.handle, 0, SECONDS(25)));
+	EXPECT_EQ(-ECANCELED, syncobj_status(self->fd, out.handle));
+	ASSERT_EQ(0, parameter("stall_timeout", "60"));
+	EXPECT_EQ(1, lost_and_new(_metadata, self));
+}
+
 /* it counts, and has budget left: it may continue */
 TEST_F(wse, slow_within_its_budget)
 {
