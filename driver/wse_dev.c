@@ -235,7 +235,8 @@ void wse_dev_fail(struct wse_device *wdev, const char *error)
 	if (wdev->error || wdev->dead)
 		return;
 	wdev->error = error;
-	if (wdev->ctx && !wdev->ctx->err)
+	/* a context that is not ready yet has nothing to lose: it begins after the reset */
+	if (wdev->ctx && !wdev->ctx->boot && !wdev->ctx->err)
 		wdev->ctx->err = -EIO;
 	queue_work(wdev->wq, &wdev->reset_work);
 }

@@ -109,6 +109,8 @@ static int wse_lease_boot(struct wse_device *wdev)
 
 	if (wse_lease_held(wdev))
 		return -EINPROGRESS;
+	if (!ret && READ_ONCE(wdev->error))
+		ret = -EIO;
 	if (ret && ret != -ENODEV) {
 		dev_err_ratelimited(wdev->drm.dev, "the firmware did not boot: %d\n", ret);
 		ret = -EIO;

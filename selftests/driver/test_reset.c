@@ -238,6 +238,22 @@ TEST_F(wse, probe_has_one_deadline)
 	EXPECT_EQ(0, wse_ctx_create(self->fd, 0, &self->ctx));
 }
 
+/* the device misbehaves before a context is ready, and is reset over it: the context is good */
+TEST_F(wse, reset_while_a_context_begins)
+{
+	struct drm_wse_cmd nop = cmd_nop(1);
+	uint32_t sync;
+
+	ASSERT_EQ(0, evil(self, 30, BUDGET, &sync));
+	ASSERT_EQ(0, syncobj_wait(self->fd, sync, 0, SECONDS(5)));
+	ASSERT_EQ(0, wse_ctx_destroy(self->fd, self->ctx));
+	/* after this the driver does not trust the SRAM, and begins with CTX_RESET */
+	ASSERT_EQ(0, wse_reset(self->address));
+	ASSERT_EQ(0, wse_ctx_create(self->fd, 0, &self->ctx));
+	EXPECT_EQ(2, wse_info(self->fd).resets - self->info.resets);
+	EXPECT_EQ(0, wse_run(self->fd, self->ctx, &nop, 1));
+}
+
 /* how many interrupts the driver did not own, of all vectors */
 static unsigned int unhandled(void)
 {
