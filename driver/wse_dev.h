@@ -23,8 +23,7 @@ struct wse_ctx;
 /* State from one poll of the device to the next. */
 struct wse_pulse {
 	u64 progress; /* wse_device.progress at the first poll; the watchdog's */
-	unsigned long begin;	 /* jiffies of the first poll; the watchdog's, as in_budget */
-	unsigned long in_budget; /* jiffies of the last poll that found budget left */
+	unsigned int in_budget; /* the last look that found budget left; the watchdog's */
 	u32 cycles; /* low half of the counter */
 	u64 total;  /* cycles since the first poll */
 	unsigned int looks;

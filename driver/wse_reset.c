@@ -214,9 +214,18 @@ static u64 wse_budgets(struct wse_device *wdev)
 }
 
 /*
+ * The time that so many looks take. Not by the host's clock, which may go on while a host that is
+ * itself a guest, and the emulated device beside it, are stopped: that is not the device's fault.
+ */
+static unsigned int wse_look_seconds(unsigned int looks)
+{
+	return looks / (HZ / WSE_WATCHDOG);
+}
+
+/*
  * What is wrong with a device that has completed nothing since the pulse began, or NULL. A command
  * may take its budget, which the device counts in its own cycles. But a device may not keep to
- * that, so the host's clock starts once the budgets are used up, or while the device counts hardly
+ * that, so the host's time counts once the budgets are used up, or while the device counts hardly
  * a cycle. And users may ask for budgets for which a slow device needs centuries, so there is a
  * limit that starts again with each completion.
  */
@@ -234,13 +243,11 @@ static const char *wse_watchdog_look(struct wse_device *wdev, struct wse_pulse *
 	default:
 		return "the device stands still";
 	}
-	if (pulse->looks == 1)
-		pulse->begin = jiffies;
 	if (pulse->total <= wse_budgets(wdev))
-		pulse->in_budget = jiffies;
-	if (jiffies - pulse->in_budget > timeout * HZ)
+		pulse->in_budget = pulse->looks;
+	if (wse_look_seconds(pulse->looks - pulse->in_budget) > timeout)
 		return "the device does not keep to budgets";
-	seconds = (jiffies - pulse->begin) / HZ;
+	seconds = wse_look_seconds(pulse->looks - 1);
 	if (seconds >= timeout && pulse->total < (u64)seconds * WSE_LEAST_HZ)
 		return "the device creeps";
 	if (most && seconds >= most)

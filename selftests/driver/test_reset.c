@@ -153,6 +153,23 @@ TEST_F(wse, slow_within_its_budget)
 	ASSERT_EQ(0, parameter("stall_timeout", "60"));
 }
 
+/*
+ * The host takes the device away, and the processor that asks it for something: it counts as many
+ * cycles as before in the time that is left to both.
+ */
+TEST_F(wse, a_pause_of_the_host)
+{
+	uint32_t sync;
+
+	ASSERT_EQ(0, parameter("stall_timeout", "2"));
+	ASSERT_EQ(0, evil(self, 25, BUDGET, &sync));
+	usleep(1200000);
+	if (system("wse-host kill-emu 0 PAUSE"))
+		SKIP(return, "no host that could do it");
+	EXPECT_EQ(-ETIME, syncobj_wait(self->fd, sync, 0, SECONDS(8)));
+	ASSERT_EQ(0, parameter("stall_timeout", "60"));
+}
+
 /* earlier work does not count against later commands: each is within its budget */
 TEST_F(wse, busy_for_longer_than_a_budget)
 {
