@@ -155,6 +155,8 @@ void wse_pages_free(struct wse_bo *bo)
 {
 	unsigned long i, n = bo->shmem.base.size / PAGE_SIZE;
 
+	/* of a buffer that has got no page list */
+	wse_pages_unmap(bo->shmem.base.dev->dev, bo);
 	for (i = 0; bo->pages && i < n && bo->pages[i]; i++)
 		put_page(bo->pages[i]);
 	kvfree(bo->pages);
