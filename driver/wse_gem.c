@@ -12,6 +12,7 @@
 
 #include <drm/drm_drv.h>
 #include <drm/drm_prime.h>
+#include <drm/drm_vma_manager.h>
 
 #include "wse_dev.h"
 #include "wse_gem.h"
@@ -91,6 +92,38 @@ enum drm_gem_object_status wse_gem_status(struct drm_gem_object *obj)
 	return list_empty(&to_wse_bo(obj)->link) ? 0 : DRM_GEM_OBJECT_RESIDENT;
 }
 
+/*
+ * The helper's counts pages from the begin of the mapping, which need not be the buffer's first:
+ * that of a part of it that munmap() has left or mprotect() has made, or of a dma-buf, is not. The
+ * pages are there from the buffer's creation to its end.
+ */
+static vm_fault_t wse_shmem_fault(struct vm_fault *vmf)
+{
+	struct drm_gem_object *obj = vmf->vma->vm_private_data;
+	unsigned long n = vmf->pgoff - drm_vma_node_start(&obj->vma_node);
+
+	if (n >= obj->size / PAGE_SIZE)
+		return VM_FAULT_SIGBUS;
+	return vmf_insert_pfn(vmf->vma, vmf->address,
+			      page_to_pfn(to_drm_gem_shmem_obj(obj)->pages[n]));
+}
+
+static void wse_shmem_open(struct vm_area_struct *vma)
+{
+	drm_gem_shmem_vm_ops.open(vma);
+}
+
+static void wse_shmem_close(struct vm_area_struct *vma)
+{
+	drm_gem_shmem_vm_ops.close(vma);
+}
+
+static const struct vm_operations_struct wse_shmem_vm_ops = {
+	.open = wse_shmem_open,
+	.close = wse_shmem_close,
+	.fault = wse_shmem_fault,
+};
+
 static const struct drm_gem_object_funcs wse_gem_funcs = {
 	.free = wse_gem_free,
 	.status = wse_gem_status,
@@ -101,7 +134,7 @@ static const struct drm_gem_object_funcs wse_gem_funcs = {
 	.vmap = drm_gem_shmem_object_vmap,
 	.vunmap = drm_gem_shmem_object_vunmap,
 	.mmap = drm_gem_shmem_object_mmap,
-	.vm_ops = &drm_gem_shmem_vm_ops,
+	.vm_ops = &wse_shmem_vm_ops,
 };
 
 struct drm_gem_object *wse_gem_create_object(struct drm_device *drm, size_t size)

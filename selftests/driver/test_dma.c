@@ -226,6 +226,34 @@ TEST_F(dma, dma_buf_is_mapped_first)
 	close(out.fd);
 }
 
+/* a part of a mapping that has other permissions, and a mapping that begins inside of the buffer */
+TEST_F(dma, mapping_in_parts)
+{
+	struct drm_prime_handle out = { .flags = O_CLOEXEC | O_RDWR };
+	size_t size = 4 * PAGE, words = PAGE / 8, i;
+	uint64_t *all, *p;
+
+	ASSERT_EQ(0, wse_bo_create(self->fd[0], size, &out.handle));
+	all = wse_bo_map(self->fd[0], out.handle, size);
+	ASSERT_NE(NULL, all);
+	for (i = 0; i < 4; i++)
+		all[i * words] = i + 1;
+	p = wse_bo_map(self->fd[0], out.handle, size);
+	ASSERT_NE(NULL, p);
+	ASSERT_EQ(0, mprotect(p + 2 * words, PAGE, PROT_READ));
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(i + 1, p[i * words]);
+	munmap(p, size);
+	ASSERT_EQ(0, wse_ioctl(self->fd[0], DRM_IOCTL_PRIME_HANDLE_TO_FD, &out));
+	p = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, out.fd, 2 * PAGE);
+	ASSERT_NE(MAP_FAILED, p);
+	for (i = 0; i < 2; i++)
+		EXPECT_EQ(i + 3, p[i * words]);
+	munmap(p, 2 * PAGE);
+	munmap(all, size);
+	close(out.fd);
+}
+
 TEST_F(dma, private_mapping_refused)
 {
 	struct drm_wse_bo_map map = {};
