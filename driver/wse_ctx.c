@@ -116,9 +116,12 @@ void wse_ctx_read_fault(struct wse_ctx *ctx)
 	/* all records so far are consumed */
 	wse_write(wdev, WSE_REG_FAULT_HEAD, wse_read(wdev, WSE_REG_FAULT_TAIL));
 
+	/* a later reset has cleared the ring that the record was in */
 	scoped_guard(spinlock_irq, &wdev->lock) {
-		ctx->fault = fault;
-		wdev->last_fault = fault;
+		if (!ctx->fault.status) {
+			ctx->fault = fault;
+			wdev->last_fault = fault;
+		}
 	}
 	drm_dbg(&wdev->drm, "op %u on queue %u: status %#x, cause %#x, core %u,%u, pc %#x\n",
 		fault.cmd_op, fault.queue, fault.status, fault.cause, fault.col, fault.row,

@@ -75,11 +75,11 @@ void wse_set_dead(struct wse_device *wdev)
 }
 
 /*
- * Empties the rings from number first on, and ends all jobs with err. The cores stand from now on,
- * so the owner of a context that its own command has lost may look at them: from the moment in
- * which a fence tells it.
+ * Empties the rings from number first on, and ends all jobs with err. If the cores stand from now
+ * on as they were, which a reset of the device does not promise, the owner of a context that its
+ * own command has lost may look at them: from the moment in which a fence tells it.
  */
-static void wse_end_jobs(struct wse_device *wdev, unsigned int first, int err)
+static void wse_end_jobs(struct wse_device *wdev, unsigned int first, int err, bool stand)
 {
 	struct wse_ctx *ctx;
 	LIST_HEAD(done);
@@ -90,8 +90,8 @@ static void wse_end_jobs(struct wse_device *wdev, unsigned int first, int err)
 		wse_jobs_fail(wdev, err, &done);
 		ctx = wdev->ctx;
 		if (ctx)
-			ctx->looks = ctx->err == -EIO && ctx->first.status && !ctx->ending &&
-				     !wdev->dead && !wdev->held;
+			ctx->looks = stand && ctx->err == -EIO && ctx->first.status &&
+				     !ctx->ending && !wdev->dead && !wdev->held;
 	}
 	wse_jobs_signal(wdev, &done);
 }
@@ -101,7 +101,7 @@ static void wse_lost(struct wse_device *wdev)
 {
 	wse_set_dead(wdev);
 	/* later writes of the device to its rings, and later interrupts, are no completions */
-	wse_end_jobs(wdev, 0, -ENODEV);
+	wse_end_jobs(wdev, 0, -ENODEV, false);
 }
 
 /* Resets the device, in place of a context reset or after one failed. -EBUSY as wse_quiesce(). */
@@ -141,7 +141,7 @@ static int wse_restart(struct wse_device *wdev, int err)
 		ret = -ENODEV;
 	} else {
 		/* the rings are new */
-		wse_end_jobs(wdev, wdev->nrings, err);
+		wse_end_jobs(wdev, wdev->nrings, err, false);
 	}
 	queue_work(wdev->slow_wq, &wdev->dump_work);
 	return ret;
@@ -180,7 +180,7 @@ int wse_quiesce(struct wse_device *wdev, int err)
 	wse_irq_poll(wdev);
 	if (READ_ONCE(wdev->error))
 		return wse_restart(wdev, err);
-	wse_end_jobs(wdev, 1, err);
+	wse_end_jobs(wdev, 1, err, true);
 	return 0;
 }
 
@@ -341,7 +341,7 @@ void wse_hold(struct wse_device *wdev, enum wse_holder holder)
 	wse_dev_disable(wdev);
 	wdev->need_restart = true;
 	wdev->clean = false;
-	wse_end_jobs(wdev, 0, -ECANCELED);
+	wse_end_jobs(wdev, 0, -ECANCELED, false);
 }
 
 /* This holder no longer holds the device; after the last one the driver has it, in any state. */

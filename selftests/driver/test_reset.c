@@ -255,6 +255,31 @@ TEST_F(wse, probe_has_one_deadline)
 	EXPECT_EQ(0, wse_ctx_create(self->fd, 0, &self->ctx));
 }
 
+/* what a reset has left of the cores is no answer, but the record of the fault is kept */
+TEST_F(wse, no_look_behind_a_reset)
+{
+	struct drm_wse_fault first = { .ctx = self->ctx }, again = { .ctx = self->ctx };
+	uint32_t bo = 0, sync;
+	struct drm_wse_cmd out;
+	struct drm_wse_submit look = {
+		.ctx = self->ctx,
+		.flags = DRM_WSE_SUBMIT_LOST,
+		.cmds = { .ptr = (uintptr_t)&out, .count = 1, .stride = sizeof(out) },
+	};
+
+	ASSERT_EQ(0, wse_bo_create(self->fd, PAGE, &bo));
+	out = cmd_copy(WSE_OP_COPY_OUT, bo, 0, 0, 0, 0x1000, 16);
+	ASSERT_EQ(0, evil(self, 10, BUDGET, &sync));
+	ASSERT_EQ(0, syncobj_wait(self->fd, sync, 0, SECONDS(5)));
+	EXPECT_EQ(-EFAULT, syncobj_status(self->fd, sync));
+	EXPECT_EQ(1, wse_info(self->fd).resets - self->info.resets);
+	ASSERT_EQ(0, wse_ioctl(self->fd, DRM_IOCTL_WSE_FAULT, &first));
+	EXPECT_EQ(-EIO, wse_ioctl(self->fd, DRM_IOCTL_WSE_SUBMIT, &look));
+	ASSERT_EQ(0, wse_ioctl(self->fd, DRM_IOCTL_WSE_FAULT, &again));
+	EXPECT_EQ(0, memcmp(&first, &again, sizeof(first)));
+	EXPECT_EQ(1, lost_and_new(_metadata, self));
+}
+
 /* the device misbehaves before a context is ready, and is reset over it: the context is good */
 TEST_F(wse, reset_while_a_context_begins)
 {

@@ -168,8 +168,8 @@ struct drm_wse_ctx_destroy {
  *
  * After any of these the context is lost: only destroying it helps. With SUBMIT_LOST (since 1.3) it
  * still takes COPY_OUTs if a command of its own has failed: the cores stand as that left them, also
- * what COPY_OUT reads of them, until the context is destroyed, or another reset. The errno is in
- * the fence:
+ * what COPY_OUT reads of them, until the context is destroyed, or the device is reset, which may be
+ * what it takes to end the command. The errno is in the fence:
  * read it from a sync_file of a binary syncobj (SYNCOBJ_HANDLE_TO_FD with EXPORT_SYNC_FILE,
  * then SYNC_IOC_FILE_INFO). A wait alone does not return it, and a timeline does not keep it.
  *
