@@ -291,18 +291,17 @@ static bool is_tail_doorbell(uint32_t offset)
 static void run_here(struct emu *e)
 {
 	int64_t ns = 0;
-	bool fast;
 
 	enter(e);
-	fast = e->quantum >= INLINE;
-	if (fast)
+	if (e->quantum >= INLINE)
 		ns = turn(e, INLINE);
-	leave(e);
+	/* before another thread may kick, whose kick this would take back */
 	pthread_mutex_lock(&e->fifo_lock);
 	e->kick = ns >= 0;
 	if (e->kick)
 		pthread_cond_signal(&e->wake);
 	pthread_mutex_unlock(&e->fifo_lock);
+	leave(e);
 }
 
 /* For tests: a processor that the host takes away between two writes while the device continues. */
