@@ -15,11 +15,19 @@ const char *wse_error(void)
 	return sentence;
 }
 
+void wse_one_line(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			*text = '?';
+}
+
 static void set(const char *fmt, va_list ap)
 {
 	char text[WSE_SENTENCE]; /* the arguments may be the old sentence */
 
 	vsnprintf(text, sizeof(text), fmt, ap);
+	wse_one_line(text);
 	memcpy(sentence, text, strlen(text) + 1);
 	failures++;
 }
@@ -42,6 +50,7 @@ void wse_fail_more(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(sentence + n, sizeof(sentence) - n, fmt, ap);
 	va_end(ap);
+	wse_one_line(sentence + n);
 }
 
 int wse_fail_in(int err, const char *fmt, ...)

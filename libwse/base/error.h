@@ -12,7 +12,7 @@
 
 /*
  * Sets this thread's sentence; returns err, so that a caller can say `return wse_fail(...)`. The
- * arguments may be the old sentence.
+ * arguments may be the old sentence. It is one line: wse_one_line().
  */
 int wse_fail(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
@@ -21,6 +21,12 @@ void wse_fail_more(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Puts words before the sentence; returns err. */
 int wse_fail_in(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/*
+ * Control characters become '?': a name may have a newline, or colour a terminal, and who prints a
+ * sentence prints one line.
+ */
+void wse_one_line(char *text);
 
 /* Grows with each sentence of this thread. */
 unsigned int wse_failures(void);

@@ -347,6 +347,8 @@ int wse_config_read(const struct wse_config_source *src, struct wse_config *cfg,
 	read_loop(s, init);
 	wse_config_fit(s, trainer);
 	take_option(faults, "--data", src->data, cfg->data);
+	if (src->data && strchr(src->data, '\n')) /* which stands between the names of a list */
+		wse_fault_add(faults, 0, "--data: a newline is in the name: rename it");
 	take_option(faults, "--model_dir", src->model_dir, cfg->model_dir);
 	reader_finish(&s->r, root);
 	wse_yaml_free(root);

@@ -67,6 +67,8 @@ static void read_text(struct sections *s, struct wse_yaml *y, char *to, size_t s
 	}
 	if (!proc)
 		reader_word(&s->r, y, "data_dir", 0, to, size);
+	if (!s->src->data && strchr(to, '\n')) /* which stands between the names of a list */
+		reader_fail(&s->r, dir, "has a newline in its name: rename it");
 }
 
 /* what a dataloader of the Model Zoo says of its tokens */

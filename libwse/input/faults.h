@@ -36,6 +36,7 @@ static inline void wse_fault_add(struct wse_faults *faults, int line, const char
 	va_start(ap, fmt);
 	vsnprintf(f->text, sizeof(f->text), fmt, ap);
 	va_end(ap);
+	wse_one_line(f->text);
 }
 
 /* ret of who looked for faults: for an error the first one is the sentence */

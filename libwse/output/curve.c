@@ -256,6 +256,7 @@ int wse_curve_svg(const struct wse_metrics *ms, const char *path, double unigram
 
 	if ((size_t)snprintf(tmp, sizeof(tmp), "%s.tmp", path) >= sizeof(tmp))
 		return -ENAMETOOLONG;
+	unlink(tmp); /* of a run that was killed; a FIFO would never open */
 	f = fopen(tmp, "we");
 	if (!f)
 		return -errno;

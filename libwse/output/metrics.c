@@ -163,6 +163,7 @@ static int replace(struct wse_metrics *ms, const char *path, const char *text, s
 
 	if ((size_t)snprintf(tmp, sizeof(tmp), "%s.tmp", path) >= sizeof(tmp))
 		return -ENAMETOOLONG;
+	unlink(tmp); /* of a run that was killed; a FIFO would never open */
 	fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return -errno;

@@ -38,6 +38,9 @@ static void sentences(void)
 	   "where it happened stands before it");
 	wse_fail(-EINVAL, "%s; %s", wse_error(), "so it is");
 	ok(is("unit 7: rows 3: choose 4; so it is"), "the old one may be in the new one");
+	wse_fail(-ENOENT, "%s: gone", "a\nname\x1b[31m");
+	wse_fail_more(" %s", "for\tgood\x7f");
+	ok(is("a?name?[31m: gone for?good?"), "it is one line, whatever names it has");
 	memset(longer, 'x', sizeof(longer) - 1);
 	longer[sizeof(longer) - 1] = 0;
 	wse_fail(-EINVAL, "%s", longer);

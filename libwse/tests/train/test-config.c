@@ -528,6 +528,7 @@ int main(void)
 	setting("autorestart={min_num_csx: 0}", 0, "min_num_csx must be a whole number from 1");
 	setting("backend.image_order=linear", 1, "");
 	setting("backend.image_order=columns", 0, "accepted: rows or linear");
+	setting("train_dataloader.data_dir=\"a\\nb\"", 0, "has a newline in its name: rename it");
 	setting("train_dataloader.drop_last=true", 1, "");
 	setting("train_dataloader.drop_last=false", 0, "drop_last must be true: the last samples");
 	setting("val_dataloader.drop_last=false", 1, "");
