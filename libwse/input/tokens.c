@@ -169,9 +169,8 @@ static int own_tokens(struct writing *w)
 {
 	struct stat mine, there;
 
-	if ((!flock(w->out, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK) &&
-	    !fstat(w->out, &mine) && !stat(w->tmp, &there) && mine.st_dev == there.st_dev &&
-	    mine.st_ino == there.st_ino)
+	if ((!flock(w->out, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK) && !fstat(w->out, &mine) &&
+	    !stat(w->tmp, &there) && mine.st_dev == there.st_dev && mine.st_ino == there.st_ino)
 		return 0;
 	return wse_fail(-EBUSY,
 			"%.300s: another process is writing it: wait for its end, or give another "

@@ -147,8 +147,8 @@ static void look_behind(struct build *b, yaml_parser_t *parser)
 	line = root ? (int)root->start_mark.line + 1 : 0;
 	if (root)
 		wse_fault_add(b->faults, line,
-			      "%.80s: line %d: a second document begins (---): one is read", b->name,
-			      line);
+			      "%.80s: line %d: a second document begins (---): one is read",
+			      b->name, line);
 	yaml_document_delete(&doc);
 }
 

@@ -478,8 +478,8 @@ static int end_output(int status, int trained)
 
 	if (!err)
 		return status;
-	fprintf(stderr, "%s: standard output is not whole: %s\n",
-		trained ? "warning" : "wse-train", strerror(err));
+	fprintf(stderr, "%s: standard output is not whole: %s\n", trained ? "warning" : "wse-train",
+		strerror(err));
 	return status || trained ? status : 1;
 }
 

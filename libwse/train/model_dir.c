@@ -104,8 +104,7 @@ int wse_model_dir_check(const char *dir, const char *from, int whole)
 			"%.300s is there, of an earlier run: go on from it with "
 			"--checkpoint_path auto%s, or give another --model_dir, or remove the old "
 			"checkpoints",
-			last,
-			whole ? "" : " --set checkpoint.load_checkpoint_states=all");
+			last, whole ? "" : " --set checkpoint.load_checkpoint_states=all");
 }
 
 void wse_model_dir_keep(const char *dir, uint64_t step, uint64_t n, const struct wse_exec_cfg *log)

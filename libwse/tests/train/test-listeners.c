@@ -293,7 +293,9 @@ static void files(void)
 	   "later ones and other files are not touched");
 	for (int i = 1; i <= 3; i++) {
 		snprintf(path, sizeof(path), "%s/checkpoint_%s.safetensors", dir,
-			 i == 1 ? "1" : i == 2 ? "02" : "3");
+			 i == 1	  ? "1"
+			 : i == 2 ? "02"
+				  : "3");
 		ok(i == 1 ? !mkdir(path, 0777) : !fclose(fopen(path, "w")), "%s", path);
 	}
 	ok(wse_keep_checkpoints(dir, 4, 1, &removed) == -EISDIR && removed == 1 &&

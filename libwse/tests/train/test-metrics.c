@@ -266,7 +266,7 @@ static void json(void)
 	   "bytes that are not UTF-8");
 }
 
-/* seconds of CPU time that a run of so many steps takes to go on, and for its curve; -1: it fails */
+/* seconds of CPU time in which a run of so many steps goes on, and is drawn; -1: it fails */
 static double long_run(int steps)
 {
 	struct wse_metrics ms;
