@@ -25,6 +25,8 @@ struct wse_tensor {
 	char name[WSE_TENSOR_NAME]; /* as Hugging Face names it */
 	size_t off, count;	/* in floats */
 	uint32_t ndim, dim[2];	/* row-major */
+	/* rows of queries before those of keys and of values; 0: as many as there are columns */
+	uint32_t queries;
 	uint32_t flags;
 	float mean, dev;	/* initial values: mean + dev * normal(seed, tensor, element) */
 	float low, high;	/* a value outside is drawn again; 0, 0: no bounds */

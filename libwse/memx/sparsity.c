@@ -28,6 +28,7 @@ static const struct {
 	{"attention.query_key_value", QKV},
 	{"self_attn.{q,k,v}_proj", QKV},
 	{"self_attention.query_key_value", QKV},
+	{"attn.Wqkv", QKV},
 #undef QKV
 	{"attn.c_proj", {"self_attn.proj_output_dense_layer"}},
 	{"attn.out_proj", {"self_attn.proj_output_dense_layer"}},
@@ -38,6 +39,7 @@ static const struct {
 	{"mlp.fc_in", {"ffn.ffn.0.linear_layer"}},
 	{"mlp.dense_h_to_4h", {"ffn.ffn.0.linear_layer"}},
 	{"mlp.up_proj", {"ffn.ffn.0.linear_layer"}},
+	{"ffn.up_proj", {"ffn.ffn.0.linear_layer"}},
 	{"mlp.{c_fc2,c_fc}", {"ffn.ffn.0.linear_layer_for_glu", "ffn.ffn.0.linear_layer"}},
 	{"mlp.{fc_gate,fc_in}", {"ffn.ffn.0.linear_layer_for_glu", "ffn.ffn.0.linear_layer"}},
 	{"mlp.{dense_gate,dense_h_to_4h}",
@@ -47,6 +49,7 @@ static const struct {
 	{"mlp.fc_out", {"ffn.ffn.1.linear_layer"}},
 	{"mlp.dense_4h_to_h", {"ffn.ffn.1.linear_layer"}},
 	{"mlp.down_proj", {"ffn.ffn.1.linear_layer"}},
+	{"ffn.down_proj", {"ffn.ffn.1.linear_layer"}},
 };
 
 /* "transformer.h.3.attn.c_proj.weight": 3, and what stands behind it; NULL: in no block */
@@ -149,12 +152,13 @@ struct wse_sparse_part *wse_sparse_parts(const struct wse_tensor_table *tab,
 		unsigned int layer = 0;
 		const char *const *zoo = zoo_parts(in_block(t->name, &layer));
 		uint32_t parts = !zoo ? 1 : zoo[2] ? 3 : zoo[1] ? 2 : 1, row = 0;
+		uint32_t queries = t->queries ? t->queries : t->dim[1];
 
 		for (uint32_t k = 0; k < parts && may_be_sparse(t); k++, p++) {
 			p->tensor = i;
 			p->row = row;
-			/* queries are as wide as the input; keys and values have the rest */
-			p->rows = parts == 3 ? (k ? (t->dim[0] - t->dim[1]) / 2 : t->dim[1])
+			/* keys and values share what the queries leave */
+			p->rows = parts == 3 ? (k ? (t->dim[0] - queries) / 2 : queries)
 					     : t->dim[0] / parts;
 			p->from = (size_t)row * t->dim[1];
 			p->count = (size_t)p->rows * t->dim[1];

@@ -160,13 +160,16 @@ static void in_file(struct wse_tensor_table *tab, uint32_t t, const struct wse_t
 		tab->t[t].file = *as;
 }
 
-/* a layer of outs rows, and its bias, which files may have in other ways */
-static void linear(struct wse_tensor_table *tab, const struct names *f, const struct course *course,
-		   uint32_t outs, uint32_t ins, int no_bias, const char *name,
-		   const struct wse_tensor_file *as)
+/* a layer of outs rows, and its bias, which files may have in other ways; the matrix's number */
+static uint32_t linear(struct wse_tensor_table *tab, const struct names *f,
+		       const struct course *course, uint32_t outs, uint32_t ins, int no_bias,
+		       const char *name, const struct wse_tensor_file *as)
 {
-	in_file(tab, matrix(tab, f->flags, course, outs, ins, name), as);
+	uint32_t t = matrix(tab, f->flags, course, outs, ins, name);
+
+	in_file(tab, t, as);
 	in_file(tab, vector(tab, !no_bias, 0.0f, outs, name, "bias"), as);
+	return t;
 }
 
 /* GPT-2: what adds to the residual is smaller the more layers add to it */
@@ -211,6 +214,7 @@ static void block(const struct wse_gpt *m, struct wse_tensor_table *tab, const s
 	const struct wse_tensor_file one = {0}, gated = {.rows = {n, n}};
 	struct wse_tensor_file qkv = {0};
 	char name[WSE_TENSOR_NAME];
+	uint32_t t;
 
 	/* a name with braces has its parts apart */
 	if (strchr(f->qkv, '{'))
@@ -218,8 +222,10 @@ static void block(const struct wse_gpt *m, struct wse_tensor_table *tab, const s
 	else if (f->interleaved && kv == inner)
 		qkv.heads = m->heads;
 	norm(m, tab, in_block(f, l, f->ln1, name));
-	linear(tab, f, &of[WSE_GPT_RATE_QKV], inner + 2 * kv, h, m->no_qkv_bias,
-	       in_block(f, l, f->qkv, name), &qkv);
+	t = linear(tab, f, &of[WSE_GPT_RATE_QKV], inner + 2 * kv, h, m->no_qkv_bias,
+		   in_block(f, l, f->qkv, name), &qkv);
+	if (t < tab->n)
+		tab->t[t].queries = inner;
 	linear(tab, f, &of[WSE_GPT_RATE_PROJ], h, inner, m->no_proj_bias,
 	       in_block(f, l, f->proj, name), &one);
 	if (m->block != WSE_GPT_PARALLEL_ONE)

@@ -419,6 +419,59 @@ static void filters(void)
 	}
 }
 
+/* queries, keys and values wherever a form has them: elements, and those that stay, of layer 0's */
+static void heads(void)
+{
+	static const struct {
+		const char *what, *model;
+		size_t count[3];
+	} form[] = {
+		{"queries as wide as the input", "", {1024, 1024, 1024}},
+		{"wider queries", "attention_inner_dim: 64", {2048, 2048, 2048}},
+		{"narrower ones",
+		 "attention_inner_dim: 16, attention_module: multiquery_attention, "
+		 "extra_attention_params: {num_kv_groups: 2}",
+		 {512, 256, 256}},
+		{"narrower ones of a LLaMA", "norm_type: rmsnorm, attention_inner_dim: 16",
+		 {512, 512, 512}},
+		{"an MPT's",
+		 "norm_type: biasless-layernorm, position_embedding_type: alibi, "
+		 "use_projection_bias_in_attention: false, use_ffn_bias_in_attention: false, "
+		 "use_ffn_bias: false",
+		 {1024, 1024, 1024}},
+	};
+
+	for (size_t i = 0; i < sizeof(form) / sizeof(*form); i++) {
+		char model[500];
+		const struct sparse_case c = {"gpt2", model, gpt.data, ""};
+		const char *uri = tile;
+		struct wse_config cfg;
+		struct wse_session s;
+		int ret, good;
+
+		memset(&s, 0, sizeof(s));
+		snprintf(model, sizeof(model), "%s, %s", MODEL, form[i].model);
+		ret = sparse_config(&c, "{sparsity: 0.5, param_filter: ['*linear_layer.weight', "
+					"'*proj_[qkv]_dense_layer.weight']}",
+				    &cfg);
+		ret = ret ? ret : wse_session_open(&s, &cfg, &uri, 1, NULL);
+		good = !ret && wse_memx_masks(s.memx)->nparts == 10;
+		for (uint32_t k = 0; k < 3 && good; k++) {
+			const struct wse_sparse_part *p = &wse_memx_masks(s.memx)->part[k];
+			unsigned char *bytes = malloc(p->count);
+			size_t there = 0;
+
+			sparse_bits(&s, p, bytes);
+			for (size_t e = 0; e < p->count; e++)
+				there += bytes[e];
+			good = p->count == form[i].count[k] && there == p->count / 2;
+			free(bytes);
+		}
+		ok(good, "%s%s%s", form[i].what, ret ? ": " : "", ret ? wse_error() : "");
+		wse_session_close(&s);
+	}
+}
+
 /* the Model Zoo's cosine: down and up */
 static void drops(void)
 {
@@ -471,6 +524,7 @@ int main(void)
 	empty_rows();
 	refused();
 	filters();
+	heads();
 	drops();
 	for (size_t i = 0; i < 5; i++) {
 		static const char *const made[] = {"three.safetensors", "other.safetensors",
