@@ -215,8 +215,11 @@ static const char *const vectors[] = {
 	LAYER "norm3.weight",
 	LAYER "norm3.bias",
 	LAYER "self_attn.proj_q_dense_layer.bias",
+	LAYER "self_attn.proj_k_dense_layer.bias",
+	LAYER "self_attn.proj_v_dense_layer.bias",
 	LAYER "self_attn.proj_output_dense_layer.bias",
 	LAYER "ffn.ffn.0.linear_layer.bias",
+	LAYER "ffn.ffn.0.linear_layer_for_glu.bias",
 	LAYER "ffn.ffn.1.linear_layer.bias",
 	"transformer_decoder.norm.weight",
 	"transformer_decoder.norm.bias",
@@ -258,6 +261,16 @@ static int has_kind(struct sections *s, const struct group *g, const struct wse_
 	return yes[0] && !no[0];
 }
 
+/* a vector that the group has, in any layer: full is its name */
+static int has_vector(const struct group *g, uint32_t layers, char *full, size_t size)
+{
+	for (size_t k = 0; k < sizeof(vectors) / sizeof(*vectors); k++)
+		for (uint32_t l = 0; l < (strstr(vectors[k], "%u") ? layers : 1); l++)
+			if (matches(g, vectors[k], l, full, size))
+				return 1;
+	return 0;
+}
+
 static void set_rates(struct sections *s, const struct groups *all, struct wse_gpt *m)
 {
 	const struct group *by[WSE_GPT_RATES] = {NULL};
@@ -268,12 +281,11 @@ static void set_rates(struct sections *s, const struct groups *all, struct wse_g
 
 		if (g->scale == 1.0)
 			continue;
-		for (size_t k = 0; k < sizeof(vectors) / sizeof(*vectors); k++)
-			if (matches(g, vectors[k], 0, full, sizeof(full))) {
-				reader_fail(&s->r, g->at,
-					    "has %s: vectors have the learning rate itself", full);
-				return;
-			}
+		if (has_vector(g, m->layers, full, sizeof(full))) {
+			reader_fail(&s->r, g->at, "has %s: vectors have the learning rate itself",
+				    full);
+			return;
+		}
 		for (int k = 0; k < WSE_GPT_RATES; k++) {
 			if ((k == WSE_GPT_RATE_HEAD && m->tied) ||
 			    (k == WSE_GPT_RATE_WPE && !m->learned) || !has_kind(s, g, m, k))

@@ -317,6 +317,12 @@ static void mup(void)
 	refused("name: gpt3, " SIZES "lr_adjustment_groups: {a: {scale: 3, "
 		"param_filter_patterns: '*'}}",
 		"vectors have the learning rate itself");
+	refused("name: gpt3, " SIZES "lr_adjustment_groups: {a: {scale: 3, "
+		"param_filter_patterns: ['*layers.1.norm1.weight', '*embedding*weight']}}",
+		"a has transformer_decoder.layers.1.norm1.weight: vectors have the learning rate");
+	refused("name: gpt3, " SIZES "lr_adjustment_groups: {a: {scale: 3, "
+		"param_filter_patterns: '*proj_[kv]*.bias'}}",
+		"a has transformer_decoder.layers.0.self_attn.proj_k_dense_layer.bias: vectors");
 	refused("name: gpt3, " SIZES "lr_adjustment_groups: {a: {scale: 3, param_filter_patterns: "
 		"'*ffn*linear*weight'}, b: {scale: 2, param_filter_patterns: '*linear*weight'}}",
 		"b has the tensors of group a, too, with another scale");
