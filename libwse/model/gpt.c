@@ -288,8 +288,9 @@ static int make_graph(const struct wse_model *model, const struct wse_tile *tile
 	if (wse_gpt_head_width(m->vocab, tile->cols, t) > WSE_COLUMN_MAX)
 		return wse_fail(
 			-EINVAL,
-			"a vocabulary of %u in chunks of %u tokens is more than %u a column",
-			m->vocab, t, WSE_COLUMN_MAX);
+			"vocab_size %u in chunks of %u tokens is more than %u x %u columns: "
+			"choose %u",
+			m->vocab, t, WSE_COLUMN_MAX, tile->cols, wse_gpt_widest_vocab(tile, t));
 	ret = mode_of(wse_gpt_filter(m, tile->cols) / (4 * tile->cols), m->layers, mode, &how);
 	if (ret)
 		return wse_fail(ret, "filter_size %u does not come in the chunks of mode %u",

@@ -270,6 +270,17 @@ uint32_t wse_gpt_head_width(uint32_t vocab, uint32_t cols, uint32_t t)
 	return h.chunks * h.rows;
 }
 
+uint32_t wse_gpt_widest_vocab(const struct wse_tile *tile, uint32_t t)
+{
+	uint32_t per = WSE_COLUMN_MAX;
+
+	/* a column's share in whole chunks, whose rows are rounded up, is as wide as it or wider */
+	for (; t <= WSE_TOKENS_MAX; t += tile->lanes)
+		while (wse_gpt_head_width(per * tile->cols, tile->cols, t) > WSE_COLUMN_MAX)
+			per -= 4;
+	return per * tile->cols;
+}
+
 /*
  * the nearest number of heads that lies on the columns: of those that hidden_size takes, if there
  * are any
@@ -509,7 +520,8 @@ int wse_gpt_sizes(const struct wse_model *model, const struct wse_tile *tile, in
 		return !say ? -EINVAL
 			    : wse_fail(-EINVAL,
 				       "vocab_size %u is more than %u x %u columns: choose %u",
-				       m->vocab, WSE_COLUMN_MAX, cols, WSE_COLUMN_MAX * cols);
+				       m->vocab, WSE_COLUMN_MAX, cols,
+				       wse_gpt_widest_vocab(tile, tile->lanes));
 	if (!sequence_goes(m->seq, tile))
 		return say ? refuse_sequence(m, tile) : -EINVAL;
 	return 0;

@@ -35,6 +35,8 @@ struct wse_gpt_turns wse_gpt_turns_of(const struct wse_gpt *m, uint32_t cols);
 struct wse_gpt_head wse_gpt_head_of(uint32_t vocab, uint32_t cols, uint32_t t);
 /* classes of a column, in all chunks */
 uint32_t wse_gpt_head_width(uint32_t vocab, uint32_t cols, uint32_t t);
+/* the largest vocabulary that goes on the columns with so many tokens of a core, or with more */
+uint32_t wse_gpt_widest_vocab(const struct wse_tile *tile, uint32_t t);
 /* a row of the tile has t tokens of one sequence */
 int wse_gpt_sequence_lies(uint32_t seq, uint32_t rows, uint32_t t);
 

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -36,6 +37,37 @@ static void on_four_columns(void)
 				       "(num_heads), each over 4 columns, have 4 features or more "
 				       "on each: choose 64"),
 	   "%s", wse_error());
+}
+
+/* a vocabulary is taken whatever a core's tokens are, which its chunks depend on, as advised */
+static void widest_vocab(void)
+{
+	for (uint32_t cols = 1; cols <= 8; cols++) {
+		const struct wse_tile tile = {
+			.rows = 2, .cols = cols, .lanes = 8, .sram = 48 * 1024};
+		struct wse_gpt m = {.vocab = 200000,
+				    .positions = 8,
+				    .seq = 8,
+				    .hidden = 4 * cols,
+				    .layers = 1,
+				    .heads = 1,
+				    .filter = 64 * cols,
+				    .learned = 1};
+		const char *at = NULL;
+		struct wse_model model;
+		int good = 1;
+
+		if (cols < 2)
+			m.hidden = 8;
+		if (!wse_gpt_init(&model, &m) && wse_gpt_sizes(&model, &tile, 1) == -EINVAL)
+			at = strstr(wse_error(), ": choose ");
+		m.vocab = at ? (uint32_t)strtoul(at + 9, NULL, 10) : 0;
+		for (uint32_t t = 8; t <= WSE_TOKENS_MAX; t += 8)
+			good &= wse_gpt_head_width(m.vocab, cols, t) <= WSE_COLUMN_MAX;
+		ok(at && good && m.vocab > 16200 * cols && !wse_gpt_init(&model, &m) &&
+			   !wse_gpt_sizes(&model, &tile, 1),
+		   "a vocabulary on %u columns: %s", cols, wse_error());
+	}
 }
 
 /* what no form has is refused in a sentence */
@@ -76,6 +108,7 @@ static void refused(void)
 			wse_session_close(&s);
 	}
 	on_four_columns();
+	widest_vocab();
 	for (int gated = 0; gated < 2; gated++) {
 		const struct wse_gpt m = {.vocab = 256,
 					  .positions = 32,

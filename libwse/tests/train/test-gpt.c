@@ -561,6 +561,14 @@ static void refused(void)
 		 "hidden_size 8 is not a multiple of 4 x 4 columns = 16: choose 16"},
 		{{"sim:func,rows=4,cols=4", 1, {"model.filter_size=65540"}, 1},
 		 "filter_size 65540 is more than 16384 x 4 columns: choose 65536"},
+		/* with 8 tokens a core chunks have up to 136 rows, of which 120 are 16320 */
+		{{"sim:func,rows=4,cols=4",
+		  1,
+		  {"model.vocab_size=65536", "model.max_position_embeddings=8",
+		   "train_dataloader.batch_size=4", "train_dataloader.micro_batch_size=4"},
+		  4},
+		 "vocab_size 65536 in chunks of 8 tokens is more than 16384 x 4 columns: choose "
+		 "65280"},
 		{{"sim:func,rows=4,cols=4",
 		  1,
 		  {"model.max_position_embeddings=512", "val_dataloader.held_out_bytes=8192"},
