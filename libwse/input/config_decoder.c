@@ -132,6 +132,7 @@ static void read_groups(struct sections *s, struct wse_yaml *m, struct wse_gpt *
 	if (module == 0 && wse_yaml_peek(m, "attention_module") && at)
 		reader_fail(&s->r, at, "is for attention_module: multiquery_attention");
 	g->kv_heads = n == g->heads ? 0 : n;
+	g->named_kv = n != 0;
 	if (n && g->heads % n) {
 		while (g->heads % n)
 			n--;
@@ -173,6 +174,7 @@ static void read_inner(struct sections *s, struct wse_yaml *m, struct wse_gpt *g
 	}
 	inner = (uint32_t)reader_u64(&s->r, m, "attention_inner_dim", 0, g->hidden, 1,
 				     WSE_GPT_MAX_WIDTH);
+	g->named_inner = !!at;
 	if (!g->heads || inner == g->hidden)
 		return;
 	if (inner % g->heads)

@@ -72,6 +72,8 @@ struct wse_gpt {
 	enum wse_gpt_block block;
 	uint32_t kv_heads; /* 0: as many as heads */
 	uint32_t head_dim; /* features of a head; 0: hidden / heads */
+	/* the file has these two, even where they are 0 here: advice of other sizes names them */
+	uint8_t named_kv, named_inner;
 	uint32_t rotary;   /* leading elements of a head that turn, even; 0: none */
 	/* element i turns with i + rotary / 2 (NeoX, LLaMA), not with its neighbour (GPT-J) */
 	uint32_t rotary_halves;

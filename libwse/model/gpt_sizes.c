@@ -566,10 +566,11 @@ int wse_gpt_resize(const struct wse_model *model, const struct wse_tile *tile, u
 	memcpy(to->family_data, &m, sizeof(m));
 	what[0] = 0;
 	wse_say_size(what, size, "num_heads", m.heads, old->heads);
-	if (kv_heads(old) != old->heads)
+	/* a file that has these keeps them where they were as wide as the others */
+	if (kv_heads(old) != old->heads || old->named_kv)
 		wse_say_size(what, size, "num_kv_groups", kv_heads(&m), kv_heads(old));
 	wse_say_size(what, size, "hidden_size", m.hidden, old->hidden);
-	if (old->head_dim)
+	if (old->head_dim || old->named_inner)
 		wse_say_size(what, size, "attention_inner_dim", wse_gpt_inner(&m),
 			     wse_gpt_inner(old));
 	/*

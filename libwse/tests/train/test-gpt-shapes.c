@@ -223,6 +223,12 @@ static void resized(void)
 		{{NEOX}, 4, 2, "rotary_dim 4"},
 		{{.learned = 1, .head_dim = 24}, 4, 2, "hidden_size 32 and filter_size 128"},
 		{{.learned = 1, .head_dim = 24}, 3, 5, "num_heads 3"},
+		/* keys that say what would be so without them stand in the file, and stay there */
+		{{LLAMA, .named_kv = 1}, 3, 2, "num_heads 3 and num_kv_groups 3 and hidden_size"},
+		{{.learned = 1, .named_inner = 1},
+		 4,
+		 2,
+		 "hidden_size 32 and attention_inner_dim 32 and filter_size 128"},
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
