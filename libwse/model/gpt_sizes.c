@@ -319,19 +319,33 @@ static uint32_t widest_filter(uint32_t cols)
 	return most < WIDEST ? (uint32_t)most : WIDEST;
 }
 
-/* heads of keys that divide those of queries and lie on the columns: the nearest */
+/*
+ * heads of keys that divide those of queries and lie on the columns: the nearest, of those that the
+ * widths take as they are, if there are any
+ */
 static uint32_t nearest_kv(const struct wse_gpt *m, uint32_t cols)
 {
 	uint32_t best = 0, least = UINT32_MAX;
+	int kept = 0;
 
 	for (uint32_t k = 1; k <= m->heads; k++) {
 		uint32_t near = k < kv_heads(m) ? kv_heads(m) - k : k - kv_heads(m);
+		struct wse_gpt with = *m;
+		int keeps;
 
-		if (m->heads % k || !heads_lie(k, cols) || near >= least ||
-		    (m->head_dim ? m->head_dim % head_unit(k, cols)
-				 : m->hidden % hidden_unit(m->heads, k, cols)))
+		if (m->heads % k || !heads_lie(k, cols))
+			continue;
+		with.kv_heads = k;
+		keeps = m->head_dim ? m->head_dim % head_unit(k, cols) == 0
+				    : m->hidden % hidden_unit(m->heads, k, cols) == 0;
+		/* else the features are padded, where that is allowed */
+		if (!keeps &&
+		    (!wse_gpt_wide_head(&with, cols) || !wse_gpt_wide_hidden(&with, cols)))
+			continue;
+		if (keeps < kept || (keeps == kept && near >= least))
 			continue;
 		best = k;
+		kept = keeps;
 		least = near;
 	}
 	return best;

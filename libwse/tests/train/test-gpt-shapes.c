@@ -30,8 +30,25 @@ static void on_four_columns(void)
 				  .head_dim = 12,
 				  .filter = 256,
 				  .learned = 1};
+	const struct wse_tile two = {.rows = 2, .cols = 2, .lanes = 8, .sram = 48 * 1024};
+	struct wse_gpt padded = {.vocab = 256,
+				 .positions = 32,
+				 .seq = 32,
+				 .hidden = 36,
+				 .layers = 1,
+				 .heads = 6,
+				 .filter = 144,
+				 .learned = 1};
 	struct wse_model model;
 
+	/* on two columns heads of 6 features, which none has in fours, are padded: 1 and 2 go */
+	padded.kv_heads = 3;
+	ok(!wse_gpt_init(&model, &padded) && wse_gpt_sizes(&model, &two, 1) == -EINVAL &&
+		   strstr(wse_error(), "num_kv_groups 3 is neither a multiple nor a divisor of the "
+				       "2 columns: choose 2"),
+	   "%s", wse_error());
+	padded.kv_heads = 2;
+	ok(!wse_gpt_init(&model, &padded) && !wse_gpt_sizes(&model, &two, 1), "and 2 are taken");
 	ok(!wse_gpt_init(&model, &m) && wse_gpt_sizes(&model, &tile, 1) == -EINVAL &&
 		   strstr(wse_error(), "attention_inner_dim 48 is not a multiple of 64: 4 heads "
 				       "(num_heads), each over 4 columns, have 4 features or more "
