@@ -81,6 +81,21 @@ static void read_update(struct sections *s, struct wse_yaml *y, struct wse_spars
 			    "is a list of steps: give freq and stop");
 }
 
+/* the run has one file, whichever groups name it */
+static void read_file(struct sections *s, struct wse_yaml *y)
+{
+	struct wse_sparsity *sp = &s->cfg->sparsity;
+	char before[WSE_SPARSE_FILE];
+
+	memcpy(before, sp->file, sizeof(before));
+	reader_word(&s->r, y, "mask_file", 0, sp->file, sizeof(sp->file));
+	if (before[0] && wse_yaml_peek(y, "mask_file") && strcmp(before, sp->file))
+		reader_fail(&s->r, wse_yaml_peek(y, "mask_file"),
+			    "is another file than that of a group before, \"%.80s\": all masks "
+			    "come from one",
+			    before);
+}
+
 static void read_group(struct sections *s, struct wse_yaml *y)
 {
 	static const char *const inits[] = {"random", "topk", NULL};
@@ -111,7 +126,7 @@ static void read_group(struct sections *s, struct wse_yaml *y)
 	k = reader_choice(&s->r, y, algorithm, 0, algorithms);
 	g->algorithm = (enum wse_sparse_algorithm)(k < 0 ? 0 : k);
 	read_filter(s, y, g->filter);
-	reader_word(&s->r, y, "mask_file", 0, sp->file, sizeof(sp->file));
+	read_file(s, y);
 	if (g->algorithm != WSE_SPARSE_STATIC) {
 		read_drop(s, y, g);
 		read_update(s, y, g);

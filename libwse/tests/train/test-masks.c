@@ -382,6 +382,8 @@ static void refused(void)
 		 "half_period"},
 		{"{sparsity: 0.5, param_filters: '*'}", "param_filter"},
 		{"{sparsity: 0.5, param_filter: []}", "a name with wildcards"},
+		{"[{mask_file: a, param_filter: '*.0.*'}, {mask_file: b, param_filter: '*.1.*'}]",
+		 "is another file than that of a group before, \"a\": all masks come from one"},
 	};
 	struct wse_config cfg;
 
