@@ -278,6 +278,8 @@ static void set_rates(struct sections *s, const struct groups *all, struct wse_g
 
 	for (uint32_t i = 0; i < all->n; i++) {
 		const struct group *g = &all->g[i];
+		uint32_t before = s->r.faults->n;
+		int some = 0;
 
 		if (g->scale == 1.0)
 			continue;
@@ -287,8 +289,11 @@ static void set_rates(struct sections *s, const struct groups *all, struct wse_g
 			return;
 		}
 		for (int k = 0; k < WSE_GPT_RATES; k++) {
+			if (!has_kind(s, g, m, k))
+				continue;
+			some = 1;
 			if ((k == WSE_GPT_RATE_HEAD && m->tied) ||
-			    (k == WSE_GPT_RATE_WPE && !m->learned) || !has_kind(s, g, m, k))
+			    (k == WSE_GPT_RATE_WPE && !m->learned))
 				continue;
 			if (by[k] && by[k]->scale != g->scale)
 				reader_fail(&s->r, g->at ? g->at : by[k]->at,
@@ -296,6 +301,11 @@ static void set_rates(struct sections *s, const struct groups *all, struct wse_g
 					    g->at ? by[k]->name : g->name);
 			by[k] = g;
 			m->rate[k] = (float)g->scale;
+		}
+		if (g->at && !some && s->r.faults->n == before) {
+			matches(g, kinds[WSE_GPT_RATE_QKV][0], 0, full, sizeof(full));
+			reader_fail(&s->r, g->at, "matches no matrix: their names are such as %s",
+				    full);
 		}
 	}
 }

@@ -323,6 +323,9 @@ static void mup(void)
 	refused("name: gpt3, " SIZES "lr_adjustment_groups: {a: {scale: 3, "
 		"param_filter_patterns: '*proj_[kv]*.bias'}}",
 		"a has transformer_decoder.layers.0.self_attn.proj_k_dense_layer.bias: vectors");
+	refused("name: gpt3, " SIZES "lr_adjustment_groups: {a: {scale: 3, "
+		"param_filter_patterns: '*c_attn*'}}",
+		"a matches no matrix: their names are such as transformer_decoder.layers.0.self_attn.");
 	refused("name: gpt3, " SIZES "lr_adjustment_groups: {a: {scale: 3, param_filter_patterns: "
 		"'*ffn*linear*weight'}, b: {scale: 2, param_filter_patterns: '*linear*weight'}}",
 		"b has the tensors of group a, too, with another scale");

@@ -434,7 +434,8 @@ static void heads(void)
 		 "attention_inner_dim: 16, attention_module: multiquery_attention, "
 		 "extra_attention_params: {num_kv_groups: 2}",
 		 {512, 256, 256}},
-		{"narrower ones of a LLaMA", "norm_type: rmsnorm, attention_inner_dim: 16",
+		{"narrower ones of a LLaMA",
+		 "norm_type: rmsnorm, attention_inner_dim: 16",
 		 {512, 512, 512}},
 		{"an MPT's",
 		 "norm_type: biasless-layernorm, position_embedding_type: alibi, "
@@ -453,8 +454,9 @@ static void heads(void)
 
 		memset(&s, 0, sizeof(s));
 		snprintf(model, sizeof(model), "%s, %s", MODEL, form[i].model);
-		ret = sparse_config(&c, "{sparsity: 0.5, param_filter: ['*linear_layer.weight', "
-					"'*proj_[qkv]_dense_layer.weight']}",
+		ret = sparse_config(&c,
+				    "{sparsity: 0.5, param_filter: ['*linear_layer.weight', "
+				    "'*proj_[qkv]_dense_layer.weight']}",
 				    &cfg);
 		ret = ret ? ret : wse_session_open(&s, &cfg, &uri, 1, NULL);
 		good = !ret && wse_memx_masks(s.memx)->nparts == 10;
