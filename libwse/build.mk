@@ -228,6 +228,10 @@ LDFLAGS_asan/libwse/tests/train/test-wafer := $(LDFLAGS_libwse/tests/train/test-
 LDFLAGS_libwse/tests/train/test-ckpt-memory \
 	:= -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=free
 LDFLAGS_asan/libwse/tests/train/test-ckpt-memory := $(LDFLAGS_libwse/tests/train/test-ckpt-memory)
+# one has no memory
+LDFLAGS_libwse/tests/train/test-no-memory \
+	:= -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=strndup
+LDFLAGS_asan/libwse/tests/train/test-no-memory := $(LDFLAGS_libwse/tests/train/test-no-memory)
 # one has disks that are full or fail
 BAD_DISK := -Wl,--wrap=io_uring_queue_init,--wrap=fallocate,--wrap=fcntl,--wrap=pwrite
 LDFLAGS_libwse/tests/train/test-store := $(BAD_DISK),--wrap=statfs

@@ -290,8 +290,8 @@ static void read_loop(struct sections *s, struct wse_yaml *init)
 }
 
 /* every --set on its own: one that is wrong does not hide the next */
-static void set_all(struct wse_yaml *root, const struct wse_config_source *src,
-		    struct wse_faults *faults)
+static int set_all(struct wse_yaml *root, const struct wse_config_source *src,
+		   struct wse_faults *faults)
 {
 	for (uint32_t i = 0; i < src->nsets; i++) {
 		const char *set = src->sets[i], *eq = strchr(set, '='), *front = "trainer.init.";
@@ -309,8 +309,10 @@ static void set_all(struct wse_yaml *root, const struct wse_config_source *src,
 		else if (!strncmp(set, "init.", 5) || !strncmp(set, "fit.", 4))
 			front = "trainer.";
 		snprintf(path, sizeof(path), "%s%.*s", front, (int)(eq - set), set);
-		wse_yaml_set(root, path, eq + 1, faults);
+		if (wse_yaml_set(root, path, eq + 1, faults) == -ENOMEM)
+			return -ENOMEM;
 	}
+	return 0;
 }
 
 int wse_config_read(const struct wse_config_source *src, struct wse_config *cfg,
@@ -334,7 +336,7 @@ int wse_config_read(const struct wse_config_source *src, struct wse_config *cfg,
 	s->cfg = cfg;
 	s->vocab = 256;
 	if (root->type == WSE_YAML_MAP)
-		set_all(root, src, faults);
+		ret = set_all(root, src, faults);
 	else
 		reader_fail(&s->r, root, "must be a file with the key \"trainer\"");
 	trainer = reader_map(&s->r, root->type == WSE_YAML_MAP ? root : NULL, "trainer", 1);
@@ -352,7 +354,7 @@ int wse_config_read(const struct wse_config_source *src, struct wse_config *cfg,
 	take_option(faults, "--model_dir", src->model_dir, cfg->model_dir);
 	reader_finish(&s->r, root);
 	wse_yaml_free(root);
-	ret = faults->n ? -EINVAL : 0;
+	ret = ret ? ret : faults->n ? -EINVAL : 0;
 out:
 	wse_bpe_close(s->bpe);
 	free(s);

@@ -15,7 +15,7 @@ struct build {
 	yaml_document_t *doc;
 	struct wse_faults *faults;
 	int nodes;
-	int failed; /* too large, or no memory */
+	int err; /* -EINVAL: too large; -ENOMEM */
 };
 
 static void free_one(struct wse_yaml *y)
@@ -66,7 +66,7 @@ static void convert_map(struct build *b, yaml_node_t *n, struct wse_yaml *y, int
 	struct wse_yaml **tail = &y->child;
 
 	for (yaml_node_pair_t *p = n->data.mapping.pairs.start;
-	     !b->failed && p < n->data.mapping.pairs.top; p++) {
+	     !b->err && p < n->data.mapping.pairs.top; p++) {
 		yaml_node_t *k = yaml_document_get_node(b->doc, p->key);
 		int line = k ? (int)k->start_mark.line + 1 : y->line;
 		const char *bad = check_key(y, k);
@@ -81,6 +81,8 @@ static void convert_map(struct build *b, yaml_node_t *n, struct wse_yaml *y, int
 		if (!*tail)
 			return;
 		(*tail)->key = strdup((const char *)k->data.scalar.value);
+		if (!(*tail)->key) /* it would be as if the key was not in the file */
+			b->err = -ENOMEM;
 		(*tail)->parent = y;
 		(*tail)->line = line;
 		tail = &(*tail)->next;
@@ -92,7 +94,7 @@ static void convert_list(struct build *b, yaml_node_t *n, struct wse_yaml *y, in
 	struct wse_yaml **tail = &y->child;
 
 	for (yaml_node_item_t *i = n->data.sequence.items.start;
-	     !b->failed && i < n->data.sequence.items.top; i++) {
+	     !b->err && i < n->data.sequence.items.top; i++) {
 		*tail = convert(b, yaml_document_get_node(b->doc, *i), depth + 1);
 		if (!*tail)
 			return;
@@ -107,8 +109,10 @@ static struct wse_yaml *convert(struct build *b, yaml_node_t *n, int depth)
 
 	if (n && depth <= MAX_DEPTH && b->nodes < MAX_NODES)
 		y = calloc(1, sizeof(*y));
+	else
+		b->err = -EINVAL;
 	if (!y) {
-		b->failed = 1;
+		b->err = b->err ? b->err : -ENOMEM;
 		return NULL;
 	}
 	b->nodes++;
@@ -116,6 +120,8 @@ static struct wse_yaml *convert(struct build *b, yaml_node_t *n, int depth)
 	if (n->type == YAML_SCALAR_NODE) {
 		y->type = WSE_YAML_SCALAR;
 		y->text = strdup((const char *)n->data.scalar.value);
+		if (!y->text)
+			b->err = -ENOMEM;
 		if (has_nul(n))
 			wse_fault_add(b->faults, y->line,
 				      "%.80s: line %d: a text has a NUL character (\\0): remove it",
@@ -138,6 +144,10 @@ static void look_behind(struct build *b, yaml_parser_t *parser)
 	int line;
 
 	if (!yaml_parser_load(parser, &doc)) {
+		if (parser->error == YAML_MEMORY_ERROR) {
+			b->err = -ENOMEM;
+			return;
+		}
 		line = (int)parser->problem_mark.line + 1;
 		wse_fault_add(b->faults, line, "%.80s: line %d: no YAML: %s", b->name, line,
 			      parser->problem ? parser->problem : "cannot be read");
@@ -167,6 +177,11 @@ int wse_yaml_parse(const char *name, const char *text, size_t size, struct wse_y
 	}
 	yaml_parser_set_input_string(&parser, (const unsigned char *)text, size);
 	if (!yaml_parser_load(&parser, &doc)) {
+		if (parser.error == YAML_MEMORY_ERROR) {
+			wse_fault_add(faults, 0, "%s: no memory", name);
+			yaml_parser_delete(&parser);
+			return -ENOMEM;
+		}
 		line = (int)parser.problem_mark.line + 1;
 		wse_fault_add(faults, line, "%s: line %d: no YAML: %s", name, line,
 			      parser.problem ? parser.problem : "cannot be read");
@@ -178,16 +193,19 @@ int wse_yaml_parse(const char *name, const char *text, size_t size, struct wse_y
 		*root = convert(&b, yaml_document_get_root_node(&doc), 0);
 	else
 		wse_fault_add(faults, 0, "%s: empty", name);
-	if (b.failed) {
-		wse_fault_add(faults, 0, "%s: nested too deep, or too large", name);
+	if (*root && !b.err)
+		look_behind(&b, &parser);
+	if (b.err) {
+		wse_fault_add(faults, 0,
+			      b.err == -ENOMEM ? "%s: no memory"
+					       : "%s: nested too deep, or too large",
+			      name);
 		wse_yaml_free(*root);
 		*root = NULL;
 	}
 	yaml_document_delete(&doc);
-	if (*root)
-		look_behind(&b, &parser);
 	yaml_parser_delete(&parser);
-	return *root ? 0 : -EINVAL;
+	return *root ? 0 : b.err ? b.err : -EINVAL;
 }
 
 struct wse_yaml *wse_yaml_peek(const struct wse_yaml *y, const char *key)
@@ -273,12 +291,15 @@ static void from_set(struct wse_yaml *y)
 		from_set(c);
 }
 
-/* the entry named by [key, key + n), made if a map lacks it */
-static struct wse_yaml **entry(struct wse_yaml *y, const char *key, size_t n)
+/* the entry named by [key, key + n), made if a map lacks it; NULL: *err */
+static struct wse_yaml **entry(struct wse_yaml *y, const char *key, size_t n, int *err)
 {
 	struct wse_yaml **at = &y->child, *c;
 	long index = -1;
 
+	*err = -EINVAL;
+	if (!n)
+		return NULL;
 	if (y->type == WSE_YAML_LIST) {
 		char *end;
 
@@ -295,55 +316,65 @@ static struct wse_yaml **entry(struct wse_yaml *y, const char *key, size_t n)
 		at = &(*at)->next;
 	if (*at)
 		return at;
+	*err = -ENOMEM;
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		return NULL;
 	c->type = WSE_YAML_MAP;
 	c->key = strndup(key, n);
+	if (!c->key) {
+		free(c);
+		return NULL;
+	}
 	c->parent = y;
 	*at = c;
 	return at;
 }
 
 /* the value of a --set: YAML, but a bare word keeps its blanks, and nothing is an empty text */
-static struct wse_yaml *value_of(const char *path, const char *value, struct wse_faults *faults)
+static int value_of(const char *path, const char *value, struct wse_yaml **out,
+		    struct wse_faults *faults)
 {
-	struct wse_yaml *y = NULL;
+	struct wse_yaml *y;
 	char name[128];
+	int ret;
 
-	if (!*value) {
-		y = calloc(1, sizeof(*y));
-		if (y) {
-			y->type = WSE_YAML_SCALAR;
-			y->text = strdup("");
-		}
-		return y;
-	}
 	snprintf(name, sizeof(name), "--set %.100s", path);
-	if (wse_yaml_parse(name, value, strlen(value), &y, faults))
-		return NULL;
+	/* '' is YAML's empty text */
+	ret = wse_yaml_parse(name, *value ? value : "''", *value ? strlen(value) : 2, &y, faults);
+	if (ret)
+		return ret;
 	from_set(y);
-	if (y->type == WSE_YAML_SCALAR && *value != '"' && *value != '\'')
+	if (y->type == WSE_YAML_SCALAR && *value && *value != '"' && *value != '\'') {
 		y->raw = strdup(value);
-	return y;
+		if (!y->raw) {
+			wse_yaml_free(y);
+			wse_fault_add(faults, 0, "%s: no memory", name);
+			return -ENOMEM;
+		}
+	}
+	*out = y;
+	return 0;
 }
 
 int wse_yaml_set(struct wse_yaml *root, const char *path, const char *value,
 		 struct wse_faults *faults)
 {
-	struct wse_yaml *y = root, *fresh = value_of(path, value, faults), *old, **at;
+	struct wse_yaml *y = root, *fresh, *old, **at;
+	int ret = value_of(path, value, &fresh, faults);
 	const char *p = path;
 
-	if (!fresh)
-		return -EINVAL;
+	if (ret)
+		return ret;
 	for (;;) {
 		size_t n = strcspn(p, ".");
 
-		at = n ? entry(y, p, n) : NULL;
+		at = entry(y, p, n, &ret);
 		if (!at) {
 			wse_yaml_free(fresh);
-			wse_fault_add(faults, 0, "--set %.100s: there is no such place", path);
-			return -EINVAL;
+			wse_fault_add(faults, 0, "--set %.100s: %s", path,
+				      ret == -ENOMEM ? "no memory" : "there is no such place");
+			return ret;
 		}
 		p += n;
 		if (!*p)

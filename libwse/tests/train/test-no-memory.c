@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Memory runs out at each place in turn, for one call or from there on, while parameter files are
+ * read: -ENOMEM and a sentence, or the same as with memory; nothing crashes, and
+ * no key of a file is lost.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <wse/wse.h>
+
+#include "own_dir.h"
+#include "tap.h"
+
+/* ---- what is allocated: the linker has all calls come here ---- */
+
+static long calls, fail_at = -1, fail_end;
+
+void *__real_malloc(size_t n);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t n);
+char *__real_strdup(const char *s);
+char *__real_strndup(const char *s, size_t n);
+
+void *__wrap_malloc(size_t n);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t n);
+char *__wrap_strdup(const char *s);
+char *__wrap_strndup(const char *s, size_t n);
+
+static int fails(void)
+{
+	long at = calls++;
+
+	if (fail_at < 0 || at < fail_at || at >= fail_end)
+		return 0;
+	errno = ENOMEM;
+	return 1;
+}
+
+void *__wrap_malloc(size_t n)
+{
+	return fails() ? NULL : __real_malloc(n);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return fails() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *p, size_t n)
+{
+	return fails() ? NULL : __real_realloc(p, n);
+}
+
+char *__wrap_strdup(const char *s)
+{
+	return fails() ? NULL : __real_strdup(s);
+}
+
+char *__wrap_strndup(const char *s, size_t n)
+{
+	return fails() ? NULL : __real_strndup(s, n);
+}
+
+/* ---- what is tried ---- */
+
+static char yaml_file[64];
+
+static void write_yaml(void)
+{
+	FILE *f;
+
+	snprintf(yaml_file, sizeof(yaml_file), "%s/params.yaml", dir);
+	f = fopen(yaml_file, "w");
+	if (!f)
+		return;
+	/* two heads of keys on four columns, which share the table of angles */
+	fputs("trainer:\n"
+	      "  init:\n"
+	      "    model:\n"
+	      "      name: llama\n"
+	      "      vocab_size: 64\n"
+	      "      hidden_size: 32\n"
+	      "      num_hidden_layers: 1\n"
+	      "      num_heads: 2\n"
+	      "      filter_size: 64\n"
+	      "      max_position_embeddings: 16\n"
+	      "    optimizer:\n"
+	      "      AdamW:\n"
+	      "        learning_rate: 0.001\n"
+	      "        weight_decay: 0.1\n"
+	      "    loop:\n"
+	      "      max_steps: 3\n"
+	      "  fit:\n"
+	      "    train_dataloader:\n"
+	      "      batch_size: 8\n",
+	      f);
+	fclose(f);
+}
+
+static int read_file(struct wse_params *p, struct wse_plan_info *info)
+{
+	const char *const sets[] = {"optimizer.AdamW.betas=[0.8, 0.9]", "loop.max_steps=4"};
+	const struct wse_override over = {.sets = sets, .nsets = 2, .plan = 1};
+
+	(void)info;
+	return wse_params_read(p, yaml_file, &over);
+}
+
+/* with params of its own; *n: how often it asks for memory */
+static int once(int (*what)(struct wse_params *p, struct wse_plan_info *info), long *n,
+		struct wse_plan_info *info)
+{
+	struct wse_params *p = NULL;
+	int ret;
+
+	memset(info, 0, sizeof(*info));
+	calls = 0;
+	ret = wse_params_create(&p);
+	ret = ret ? ret : what(p, info);
+	*n = calls;
+	fail_at = -1;
+	wse_params_destroy(p);
+	return ret;
+}
+
+static void everywhere(int (*what)(struct wse_params *p, struct wse_plan_info *info), long step,
+		       const char *name)
+{
+	struct wse_plan_info want, got;
+	long total, n, bad = 0, failed = 0;
+	int ret = once(what, &total, &want);
+
+	if (!ok(!ret, "%s asks for memory %ld times", name, total)) {
+		printf("# %s\n", wse_error());
+		return;
+	}
+	for (long i = 0; i < 2 * total; i += step) {
+		fail_at = i / 2;
+		fail_end = i % 2 ? fail_at + 1 : total + 1000;
+		ret = once(what, &n, &got);
+		failed += ret != 0;
+		if (ret ? ret == -ENOMEM && *wse_error() : !memcmp(&want, &got, sizeof(got)))
+			continue;
+		if (!bad++)
+			printf("# without memory %s at %ld: %d, \"%s\"\n",
+			       i % 2 ? "once" : "from there on", i / 2, ret,
+			       ret ? wse_error() : "");
+	}
+	ok(!bad && failed, "without it nothing else comes out of it (%ld times it is an error)",
+	   failed);
+}
+
+int main(void)
+{
+	if (!mkdtemp(dir))
+		return 1;
+	write_yaml();
+	everywhere(read_file, 1, "a parameter file");
+	return dir_remove() ? 1 : tap_end();
+}
