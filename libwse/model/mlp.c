@@ -272,8 +272,10 @@ static uint32_t chunks_of(uint32_t width, uint32_t cols, uint32_t mode)
 /* the gradient of what a layer gets, over what its activation needs for it */
 static uint32_t back(struct wse_graph *g, struct wse_linear_op op)
 {
-	uint32_t dy = WSE_NO_VALUE, n = op.over ? g->units[op.unit].chunks_back : 1;
+	uint32_t dy = WSE_NO_VALUE, n = 1;
 
+	if (op.over && op.unit < g->nunits) /* without memory there is no such unit */
+		n = g->units[op.unit].chunks_back;
 	for (op.chunk = 0; op.chunk < n; op.chunk++)
 		dy = wse_op_linear(g, &op, NULL);
 	return dy;

@@ -98,7 +98,8 @@ uint32_t wse_op_in_group(struct wse_graph *g, const char *what, uint32_t input, 
 {
 	uint32_t v = wse_op_in(g, what, input, type, WSE_SHAPE_TOKENS, rows);
 
-	g->ops[g->nops - 1].arg[A_GROUP] = group;
+	if (!g->failed) /* else it is perhaps another operation, or none */
+		g->ops[g->nops - 1].arg[A_GROUP] = group;
 	return v;
 }
 
