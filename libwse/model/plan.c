@@ -116,6 +116,11 @@ struct tries {
 	uint64_t ops;			   /* of the graphs that were built */
 	uint64_t cycles;		   /* of the last one, if it fits */
 	uint32_t spills;		   /* of the last one */
+	/*
+	 * of any of them: it might have been the one to take, and another number of tokens has
+	 * other bits
+	 */
+	int no_memory;
 };
 
 static int build(struct tries *y, const struct wse_model *m, uint32_t t, uint32_t mode)
@@ -123,6 +128,7 @@ static int build(struct tries *y, const struct wse_model *m, uint32_t t, uint32_
 	struct wse_graph g = {0};
 	int ret = m->family->graph(m, y->tile, t, mode, &g);
 
+	y->no_memory |= ret == -ENOMEM;
 	y->ops += g.nops;
 	y->cycles = ret ? 0 : graph_cycles(&g);
 	y->spills = g.nspills;
@@ -408,6 +414,7 @@ static int find(struct tries *y, uint64_t batch, uint64_t micro, uint32_t *token
 	wse_failure_keep(&before, 0);
 	ret = find_in(&full, batch, micro, tokens);
 	y->ops += full.ops;
+	y->no_memory |= full.no_memory;
 	if (!ret) {
 		y->mode[*tokens] = full.mode[*tokens];
 		return 0;
@@ -416,13 +423,21 @@ static int find(struct tries *y, uint64_t batch, uint64_t micro, uint32_t *token
 	return find_in(y, batch, micro, tokens);
 }
 
+/* as find(), unless memory for one of the graphs was short */
+static int find_all(struct tries *y, uint64_t batch, uint64_t micro, uint32_t *tokens)
+{
+	int ret = find(y, batch, micro, tokens);
+
+	return y->no_memory ? wse_fail(-ENOMEM, "no memory to plan the model") : ret;
+}
+
 static int goes_on(const struct wse_model *m, const struct wse_tile *tile)
 {
 	return !m->family->sizes || !m->family->sizes(m, tile, 0);
 }
 
 /*
- * find() on all columns of the tile or, where the model's heads and widths do not divide by them,
+ * find_all() on all columns of the tile or, where the model's heads and widths do not divide by them,
  * on the most columns that go: the first `used->cols`. What does not go on any is told of all; what
  * is too large, of those that it lies on, unless most of the tile would be idle.
  */
@@ -434,7 +449,7 @@ static int find_columns(struct tries *y, const struct wse_tile *tile, struct wse
 
 	*used = *tile;
 	y->tile = used;
-	ret = find(y, batch, micro, tokens);
+	ret = find_all(y, batch, micro, tokens);
 	if (ret != -EINVAL || (m->family->sizes && goes_on(m, tile)))
 		return ret;
 	wse_failure_keep(whole, ret);
@@ -442,7 +457,9 @@ static int find_columns(struct tries *y, const struct wse_tile *tile, struct wse
 		if (!goes_on(m, used))
 			continue;
 		*y = (struct tries){.m = m, .tile = used, .ops = y->ops};
-		ret = find(y, batch, micro, tokens);
+		ret = find_all(y, batch, micro, tokens);
+		if (ret == -ENOMEM)
+			return ret;
 		if (!ret || (ret == -E2BIG && used->cols >= tile->cols / 2)) {
 			wse_failure_undo(whole);
 			return ret;

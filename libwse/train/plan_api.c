@@ -49,11 +49,12 @@ static int ask_device(const char *uri, const struct wse_exec_cfg *log, struct ws
 	return 0;
 }
 
-static void fill(const struct wse_config *cfg, const struct wse_plan *p, struct wse_plan_info *out)
+static int fill(const struct wse_config *cfg, const struct wse_plan *p, struct wse_plan_info *out)
 {
 	struct wse_tensor_table tab = {0};
+	int ret = cfg->model.family->tensors(&cfg->model, &tab);
 
-	if (!cfg->model.family->tensors(&cfg->model, &tab))
+	if (!ret)
 		out->weights = tab.params;
 	wse_tensor_table_fini(&tab);
 	out->tokens = p->tokens;
@@ -67,6 +68,7 @@ static void fill(const struct wse_config *cfg, const struct wse_plan *p, struct 
 	out->cycles = p->cycles;
 	out->useful = p->useful;
 	out->columns = p->graph.tile.cols;
+	return ret ? wse_fail(ret, "no memory for the model's parameters") : 0;
 }
 
 /* a step after which RigL changes masks, and the mean of the run's */
@@ -284,8 +286,10 @@ static int plan(const struct wse_params *params, const char *uri, uint32_t flags
 		ret = wse_plan_make(&m, &info.tile, params->cfg.batch, params->cfg.micro_batch, &p);
 	if (p.tokens && !ret)
 		ret = wse_plan_images(&params->cfg, &p);
-	if (p.tokens) {
-		fill(&params->cfg, &p, out);
+	if (p.tokens && ret != -ENOMEM) {
+		int filled = fill(&params->cfg, &p, out);
+
+		ret = ret ? ret : filled;
 		wse_plan_print(&p, &m, info.name, log);
 		if (on_paper)
 			wse_plan_device_print(&paper, &params->cfg, &p, systems, log);

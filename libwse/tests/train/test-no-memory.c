@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Memory runs out at each place in turn, for one call or from there on, while parameter files are
- * read: -ENOMEM and a sentence, or the same as with memory; nothing crashes, and
+ * read and models planned: -ENOMEM and a sentence, or the same as with memory; nothing crashes, and
  * no key of a file is lost.
  */
 #include <errno.h>
@@ -66,6 +66,8 @@ char *__wrap_strndup(const char *s, size_t n)
 
 /* ---- what is tried ---- */
 
+#define TILE "sim:func,rows=4,cols=4"
+
 static char yaml_file[64];
 
 static void write_yaml(void)
@@ -107,6 +109,28 @@ static int read_file(struct wse_params *p, struct wse_plan_info *info)
 
 	(void)info;
 	return wse_params_read(p, yaml_file, &over);
+}
+
+static int plan_file(struct wse_params *p, struct wse_plan_info *info)
+{
+	int ret = read_file(p, NULL);
+
+	return ret ? ret : wse_params_plan(p, TILE, WSE_PLAN_SHAPE, NULL, NULL, info);
+}
+
+static int plan_mlp(struct wse_params *p, struct wse_plan_info *info)
+{
+	const uint32_t hidden[] = {32};
+	const struct wse_mlp_shape mlp = {
+		.vocab = 64, .window = 4, .embed = 8, .nhidden = 1, .hidden = hidden};
+	const struct wse_train_shape training = {.batch = 32, .lr = 2e-3};
+	struct wse_model *m = NULL;
+	int ret = wse_model_mlp(&mlp, &m);
+
+	ret = ret ? ret : wse_params_make(p, m, &training);
+	ret = ret ? ret : wse_params_plan(p, TILE, WSE_PLAN_SHAPE, NULL, NULL, info);
+	wse_model_destroy(m);
+	return ret;
 }
 
 /* with params of its own; *n: how often it asks for memory */
@@ -159,5 +183,7 @@ int main(void)
 		return 1;
 	write_yaml();
 	everywhere(read_file, 1, "a parameter file");
+	everywhere(plan_mlp, 1, "the plan of an MLP");
+	everywhere(plan_file, 7, "the plan of a LLaMA");
 	return dir_remove() ? 1 : tap_end();
 }
