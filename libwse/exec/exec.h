@@ -116,7 +116,8 @@ struct wse_exec_ops {
 	 * Load what a graph needs, which is finished (ops/ops.h) and stays until the next one or
 	 * close; it may take the first rows and columns of the tile alone. -E2BIG with the numbers
 	 * in the sentence when a program is larger than the graph believes. Called before any run,
-	 * and between runs for another graph; after an error there is none.
+	 * and between runs for another graph; after an error there is none. NULL: it lets go of
+	 * the one that it has.
 	 */
 	int (*prepare)(struct wse_exec *e, const struct wse_graph *g);
 

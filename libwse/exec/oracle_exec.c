@@ -228,6 +228,8 @@ static int oracle_prepare(struct wse_exec *e, const struct wse_graph *g)
 	int ret = 0;
 
 	unprepare(o);
+	if (!g)
+		return 0;
 	if (g->tile.rows > o->rows || g->tile.cols > o->cols)
 		return -EINVAL;
 	o->g = g;

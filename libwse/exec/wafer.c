@@ -78,6 +78,8 @@ static int wafer_prepare(struct wse_exec *e, const struct wse_graph *g)
 	int ret = 0;
 
 	unload(w);
+	if (!g)
+		return 0;
 	if (w->rows && w->rows != g->tile.rows)
 		ret = wse_programs_close_stream(w->ctx, &w->info);
 	if (ret)

@@ -172,12 +172,20 @@ uint32_t wse_swarm_size(const struct wse_swarm *s)
 
 int wse_swarm_prepare(struct wse_swarm *s, const struct wse_graph *g)
 {
-	int ret = s->in_flight ? -EINVAL : 0;
+	struct wse_failure first = {0};
+	int ret;
 
-	for (uint32_t i = 0; i < s->n && !ret; i++)
-		if (s->w[i].alive)
-			ret = s->w[i].exec->ops->prepare(s->w[i].exec, g);
-	return ret;
+	if (s->in_flight)
+		return -EINVAL;
+	/* all of them, behind an error, too: the graph before may be freed then */
+	for (uint32_t i = 0; i < s->n; i++) {
+		struct wse_exec *e = s->w[i].exec;
+
+		ret = e->ops->prepare(e, s->w[i].alive ? g : NULL);
+		if (ret && !first.err)
+			wse_failure_keep(&first, ret);
+	}
+	return first.err ? wse_failure_undo(&first) : 0;
 }
 
 int wse_swarm_cost(const struct wse_swarm *s, uint32_t device, struct wse_exec_cost *cost)

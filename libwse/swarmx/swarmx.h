@@ -34,7 +34,8 @@ struct wse_buf_pool wse_swarm_pool(struct wse_swarm *s);
 
 /*
  * Between steps: another graph for all devices that are alive, with units of the same sizes. The
- * first error, after which a device may have none
+ * first error, after which a device may have none; but none has the graph before, which may be
+ * freed, and nor has one that is not alive
  */
 int wse_swarm_prepare(struct wse_swarm *s, const struct wse_graph *g);
 /*

@@ -324,7 +324,17 @@ static void dealt(void)
 struct fake {
 	struct wse_exec base;
 	int fail_at, error, keep, runs;
+	int no_graph;		       /* the error of the next one */
+	const struct wse_graph *graph; /* that it was given last */
 };
+
+static int fake_prepare(struct wse_exec *e, const struct wse_graph *g)
+{
+	struct fake *f = (struct fake *)e;
+
+	f->graph = f->no_graph ? NULL : g;
+	return f->no_graph;
+}
 
 static int fake_run(struct wse_exec *e, const struct wse_micro_batch *jobs, uint32_t n,
 		    const struct wse_micro_ops *ops, void *ctx)
@@ -387,6 +397,7 @@ static void fake_close(struct wse_exec *e)
 }
 
 static const struct wse_exec_ops fake_ops = {
+	.prepare = fake_prepare,
 	.run = fake_run,
 	.alloc = fake_alloc,
 	.free = fake_free,
@@ -455,7 +466,7 @@ static int swarm_step(uint32_t n, uint32_t which, int fail_at, int error, int ke
 
 		f->base.ops = &fake_ops;
 		if (i == which || which == 99)
-			*f = (struct fake){f->base, fail_at, error, keep, 0};
+			*f = (struct fake){f->base, fail_at, error, keep, 0, 0, NULL};
 		execs[i] = &f->base;
 	}
 	for (uint32_t i = 0; i < 11; i++)
@@ -497,6 +508,48 @@ static void devices(void)
 	   "all devices die: the error comes back");
 	ok(swarm_step(2, 0, 0, 0, 1, many, &alive) == -EPROTO,
 	   "a device that keeps its gradients is found out");
+}
+
+/* the graph before may be freed when another one is prepared, whatever became of that */
+static void another_graph(void)
+{
+	static const struct wse_tile tile = {.rows = 1, .cols = 1, .lanes = 8, .sram = 1u << 20};
+	struct wse_micro_batch jobs[3] = {{.index = 0, .backward = 1},
+					  {.index = 1, .backward = 1},
+					  {.index = 2, .backward = 1}};
+	struct wse_swarm_step step = {.jobs = jobs, .n = 3};
+	struct wse_graph g, other = {0};
+	struct wse_exec *execs[3];
+	struct fake *f[3];
+	struct wse_swarm *s;
+	struct wse_model m;
+	float *sum = NULL;
+	int ret;
+
+	wse_mlp_init(&m, 1, 4, 8, NULL, 0, WSE_RELU);
+	ret = m.family->graph(&m, &tile, 8, 0, &g);
+	step.graph = &g;
+	step.grads = &sum;
+	for (uint32_t i = 0; i < 3; i++) {
+		f[i] = calloc(1, sizeof(*f[i]));
+		f[i]->base.ops = &fake_ops;
+		execs[i] = &f[i]->base;
+	}
+	f[1]->fail_at = 1;
+	f[1]->error = -ENODEV;
+	wse_swarm_open(execs, 3, NULL, &s);
+	ret = ret ? ret : wse_swarm_prepare(s, &g);
+	ret = ret ? ret : wse_swarm_start(s, &step);
+	ret = ret ? ret : wse_swarm_wait(s);
+	ok(!ret && wse_swarm_alive(s) == 2 && f[0]->graph == &g && f[1]->graph == &g &&
+		   f[2]->graph == &g,
+	   "a device of three dies with its graph");
+	f[0]->no_graph = -ENOMEM;
+	ok(wse_swarm_prepare(s, &other) == -ENOMEM && !f[0]->graph && !f[1]->graph &&
+		   f[2]->graph == &other,
+	   "no device keeps it, though the first one has no memory for the next");
+	wse_swarm_close(s);
+	wse_graph_fini(&g);
 }
 
 static void hosts_part(void)
@@ -545,6 +598,7 @@ int main(void)
 	row_sums();
 	dealt();
 	devices();
+	another_graph();
 	hosts_part();
 	return tap_end();
 }
