@@ -48,7 +48,7 @@ static int listen_unix(struct gdb_server *s, const char *path)
 {
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
 	struct stat st;
-	int probe;
+	int probe, err;
 
 	if (strlen(path) >= sizeof(a.sun_path))
 		return -ENAMETOOLONG;
@@ -56,14 +56,14 @@ static int listen_unix(struct gdb_server *s, const char *path)
 	if (!lstat(path, &st)) { /* a socket that a process left behind may be replaced */
 		if (!S_ISSOCK(st.st_mode))
 			return -EEXIST;
-		probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		/* one that is stopped, and has a full queue, would let a connect() wait */
+		probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 		if (probe < 0)
 			return -errno;
-		if (!connect(probe, (struct sockaddr *)&a, sizeof(a))) {
-			close(probe);
-			return -EADDRINUSE;
-		}
+		err = connect(probe, (struct sockaddr *)&a, sizeof(a)) ? errno : 0;
 		close(probe);
+		if (err != ECONNREFUSED && err != ENOENT)
+			return -EADDRINUSE;
 		unlink(path);
 	}
 	s->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

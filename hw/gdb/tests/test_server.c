@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The stub's socket: a debugger, a second one, one that vanishes; addresses that do not work. */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -36,14 +37,35 @@ static void serve(struct gdb_server *v)
 static int dial(const char *path)
 {
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
 
 	strcpy(a.sun_path, path);
 	if (connect(fd, (struct sockaddr *)&a, sizeof(a))) {
 		close(fd);
 		return -1;
 	}
+	fcntl(fd, F_SETFL, 0);
 	return fd;
+}
+
+/* a server that is stopped: its queue is full, and a connect() would wait */
+static void stopped(struct gdb_stub *g)
+{
+	struct gdb_server *v = NULL, *w = NULL;
+	char path[64];
+	int fd[16], n = 0;
+
+	snprintf(path, sizeof(path), "/tmp/test_gdb.%d", (int)getpid());
+	ok(!gdb_listen(path, g, &v), "a socket");
+	while (n < 16 && (fd[n] = dial(path)) >= 0)
+		n++;
+	alarm(10);
+	ok(n > 0 && n < 16 && gdb_listen(path, g, &w) == -EADDRINUSE && !access(path, F_OK),
+	   "with %d debuggers in its queue it is in use, too", n);
+	alarm(0);
+	while (n)
+		close(fd[--n]);
+	gdb_close(v);
 }
 
 static void sockets(struct gdb_stub *g)
@@ -91,6 +113,7 @@ int main(void)
 
 	ok(!cfg.ops->create(&model, &host, NULL, &cfg.machine) && !gdb_create(&cfg, &g), "a wafer");
 	sockets(g);
+	stopped(g);
 	gdb_destroy(g);
 	cfg.ops->destroy(cfg.machine);
 	return tap_end();
