@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A number on the command line of a tool of hw/. */
+/* Numbers on the command line of a tool of hw/. */
 #ifndef WSE_NUMBER_H
 #define WSE_NUMBER_H
 
@@ -17,11 +17,30 @@ static inline int wse_number(const char *of, const char *text, uint64_t min, uin
 
 	errno = 0;
 	*out = strtoull(text, &end, 0);
-	if (errno || end == text || *end || *text == '-' || *out < min || *out > max) {
+	/* strtoull() passes over blanks and takes -1 for 2^64 - 1 */
+	if (errno || *text < '0' || *text > '9' || *end || *out < min || *out > max) {
 		fprintf(stderr, "%s needs a number from %" PRIu64 " to %" PRIu64 ", not '%s'\n", of,
 			min, max, text);
 		return -EINVAL;
 	}
+	return 0;
+}
+
+/* "X,Y" or, with another sign between, "X.Y": a column and a row, digits alone; 0, or -EINVAL */
+static inline int wse_number_pair(const char *text, char between, uint32_t *x, uint32_t *y)
+{
+	uint64_t v[2] = {0, 0};
+
+	for (int i = 0; i < 2; i++, text++) {
+		const char *begin = text;
+
+		for (; *text >= '0' && *text <= '9' && v[i] <= 65535; text++)
+			v[i] = 10 * v[i] + (uint64_t)(*text - '0');
+		if (text == begin || v[i] > 65535 || *text != (i ? 0 : between))
+			return -EINVAL;
+	}
+	*x = (uint32_t)v[0];
+	*y = (uint32_t)v[1];
 	return 0;
 }
 

@@ -39,13 +39,12 @@ static const char usage[] =
 
 static int parse_core(const char *text, struct options *o)
 {
-	char after;
+	int err = wse_number_pair(text, ',', &o->x, &o->y);
 
-	if (*text < '0' || *text > '9' || sscanf(text, "%u,%u%c", &o->x, &o->y, &after) != 2) {
-		fprintf(stderr, "wse-run: --core needs X,Y (column, row), not '%s'\n", text);
-		return -EINVAL;
-	}
-	return 0;
+	if (err)
+		fprintf(stderr, "wse-run: --core needs X,Y (column, row, up to 65535), not '%s'\n",
+			text);
+	return err;
 }
 
 int parse_options(int argc, char **argv, struct options *o)

@@ -11,6 +11,7 @@
 
 #include "cause.h"
 #include "names.h"
+#include "number.h"
 #include "wse_regs.h"
 
 #define KINDS                                                              \
@@ -88,7 +89,6 @@ int replay_open(const char *text, uint32_t rows, uint32_t cols, struct replay **
 	size_t length = strcspn(text, ",");
 	struct replay *r = calloc(1, sizeof(*r));
 	uint32_t x, y;
-	char after;
 	int err;
 
 	if (!r) {
@@ -99,7 +99,8 @@ int replay_open(const char *text, uint32_t rows, uint32_t cols, struct replay **
 	r->cols = cols;
 	r->core = ~0u;
 	if (!length || length >= sizeof(r->path) ||
-	    (text[length] && sscanf(text + length, ",core=%u.%u%c", &x, &y, &after) != 2)) {
+	    (text[length] && (strncmp(text + length, ",core=", 6) ||
+			      wse_number_pair(text + length + 6, '.', &x, &y)))) {
 		snprintf(why, size, "needs FILE[,core=COLUMN.ROW], not '%s'", text);
 		free(r);
 		return -EINVAL;
