@@ -492,6 +492,22 @@ static int find_window(const struct run *run, struct options *o, const struct el
 	return err;
 }
 
+/* a disk that is full shows here at the latest */
+static int close_trace(const struct run *run, const struct options *o)
+{
+	int failed;
+
+	if (!run->trace)
+		return 0;
+	failed = ferror(run->trace);
+	if (fclose(run->trace) || failed) {
+		fprintf(stderr, "wse-run: --trace: cannot write %s whole: %s\n", o->trace,
+			strerror(errno ? errno : EIO));
+		return -EIO;
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct run run = {0};
@@ -563,8 +579,13 @@ out:
 		fprintf(stderr, "wse-run: --profile: %s\n", why);
 		status = EXIT_USAGE;
 	}
-	if (run.trace)
-		fclose(run.trace);
+	if (close_trace(&run, &o) && status != EXIT_USAGE)
+		status = EXIT_USAGE;
+	if ((fflush(stdout) || ferror(stdout)) && status != EXIT_USAGE) {
+		fprintf(stderr, "wse-run: cannot write what it says: %s\n",
+			strerror(errno ? errno : EIO));
+		status = EXIT_USAGE;
+	}
 	free(file);
 	return status;
 }
