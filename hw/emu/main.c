@@ -151,6 +151,7 @@ static int parse(int argc, char **argv, struct options *o)
 				      .machine = {.rows = 4, .cols = 4},
 				      .clock_mhz = 1000,
 			      }};
+	opterr = 0; /* one line, ours */
 	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
 		switch (c) {
 		case 's':
@@ -225,7 +226,7 @@ static int parse(int argc, char **argv, struct options *o)
 			fputs(usage, stdout);
 			exit(0);
 		default:
-			fprintf(stderr, "wse-emu: try --help\n");
+			wse_bad_option("wse-emu", optind, argv);
 			return -EINVAL;
 		}
 	}

@@ -188,6 +188,7 @@ static int parse(int argc, char **argv, struct options *o)
 		.lead = "rtl",
 		.follow = "func",
 	};
+	opterr = 0; /* one line, ours */
 	while ((c = getopt_long(argc, argv, "", longs, &at)) != -1) {
 		uint64_t n = 0;
 		int err = 0;
@@ -280,7 +281,7 @@ static int parse(int argc, char **argv, struct options *o)
 			fputs(usage, stdout);
 			exit(0);
 		default:
-			fprintf(stderr, "wse-lockstep: try --help\n");
+			wse_bad_option("wse-lockstep", optind, argv);
 			return -EINVAL;
 		}
 		if (err)

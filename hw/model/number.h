@@ -44,4 +44,21 @@ static inline int wse_number_pair(const char *text, char between, uint32_t *x, u
 	return 0;
 }
 
+/*
+ * After getopt_long() with opterr 0 has refused an option: one line, which names the option as it
+ * was given. getopt()'s own begins with the path of the tool, and says nothing of --help.
+ */
+static inline void wse_bad_option(const char *tool, int at, char **argv)
+{
+	const char *option = argv[at - 1];
+
+	/* of "-xy" getopt() has not gone on to the next word */
+	if (*option != '-' && argv[at])
+		option = argv[at];
+	fprintf(stderr,
+		"%s: '%s' is no option, or lacks its value, or has one too many: %s --help lists "
+		"them\n",
+		tool, option, tool);
+}
+
 #endif /* WSE_NUMBER_H */

@@ -64,6 +64,7 @@ int parse_options(int argc, char **argv, struct options *o)
 	int c;
 
 	*o = (struct options){.model = "func", .rows = 2, .cols = 2, .max_cycles = 1000000000};
+	opterr = 0; /* one line, ours */
 	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
 		switch (c) {
 		case 'm':
@@ -126,7 +127,7 @@ int parse_options(int argc, char **argv, struct options *o)
 			fputs(usage, stdout);
 			exit(0);
 		default:
-			fprintf(stderr, "wse-run: try --help\n");
+			wse_bad_option("wse-run", optind, argv);
 			return -EINVAL;
 		}
 	}

@@ -356,8 +356,12 @@ static int parse(int argc, char **argv, struct options *o)
 			return 1;
 		}
 		if (c == '?') {
+			const char *bad = argv[optind - 1];
+
+			/* of "-xy" getopt() has not gone on to the next word */
+			bad = *bad != '-' && argv[optind] ? argv[optind] : bad;
 			return 1 + bad_usage("an option that is there, with its value, is wanted",
-					     argv[optind - 1]);
+					     bad);
 		}
 	}
 	return 0;
