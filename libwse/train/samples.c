@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "input/bpe.h"
 
 /*
@@ -63,7 +64,10 @@ int wse_session_sample(struct wse_session *s, const struct wse_config *cfg, uint
 		prompts[i] = (struct wse_prompt){cfg->prompts + at, cfg->prompt_len[i]};
 		at += cfg->prompt_len[i] + 1;
 	}
-	ret = made && text ? wse_session_generate(s, &how, made) : -ENOMEM;
+	if (made && text)
+		ret = wse_session_generate(s, &how, made);
+	else
+		ret = wse_fail(-ENOMEM, "no memory for the samples");
 	for (uint32_t i = 0; i < n * how.streams && !ret; i++) {
 		const struct wse_prompt *prompt = &prompts[i / how.streams];
 		/* bytes may be NUL, too; of a tokenizer a text ends there */
