@@ -52,9 +52,15 @@ int vu_listen(const char *path, int *out)
 		return -ENAMETOOLONG;
 	strcpy(addr.sun_path, path);
 	strcpy(own.sun_path, path);
-	own.sun_path[len] = '~';
 	err = clear_stale(path, &addr);
-	err = err ? err : clear_stale(own.sun_path, &own);
+	if (err)
+		return err;
+	/* the first name that is free: "PATH~" may be an editor's copy of a file */
+	err = -EEXIST;
+	for (const char *end = "~#%+"; *end && err; end++) {
+		own.sun_path[len] = *end;
+		err = clear_stale(own.sun_path, &own);
+	}
 	if (err)
 		return err;
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
