@@ -219,7 +219,8 @@ int dma_map_remove(struct wse_pci_dma *d, uint64_t iova, uint64_t size)
 		    last) { /* a hole in the middle: the right part becomes a separate range */
 			right.offset += last + 1 - r->first;
 			right.first = last + 1;
-			err = insert(d, from + 1, &right);
+			/* as in dma_map_add(): a client must not fill the memory */
+			err = d->count >= DMA_MAP_MAX ? -ENOSPC : insert(d, from + 1, &right);
 			if (err)
 				goto out;
 			if (right.file)

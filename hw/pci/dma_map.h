@@ -18,7 +18,10 @@
 int dma_map_add(struct wse_pci_dma *d, int fd, uint64_t fd_offset, uint64_t iova, uint64_t size,
 		bool readable, bool writeable);
 
-/* Removes the ranges in [iova, iova + size): many, parts of them, or none. */
+/*
+ * Removes the ranges in [iova, iova + size): many, parts of them, or none. -ENOSPC: a hole in one
+ * would make too many.
+ */
 int dma_map_remove(struct wse_pci_dma *d, uint64_t iova, uint64_t size);
 void dma_map_clear(struct wse_pci_dma *d);
 

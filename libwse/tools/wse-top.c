@@ -360,8 +360,8 @@ static int parse(int argc, char **argv, struct options *o)
 
 			/* of "-xy" getopt() has not gone on to the next word */
 			bad = *bad != '-' && argv[optind] ? argv[optind] : bad;
-			return 1 + bad_usage("an option that is there, with its value, is wanted",
-					     bad);
+			return 1 +
+			       bad_usage("an option that is there, with its value, is wanted", bad);
 		}
 	}
 	return 0;

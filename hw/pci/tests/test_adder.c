@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "pci/dma_map.h"
 #include "pci/wse_pci.h"
 #include "pci/tests/vu_client.h"
 #include "tap.h"
@@ -77,6 +78,21 @@ static void test_stop(void)
 		   wse_pci_serve(s, &ops, NULL, -1) == -EBADF,
 	   "a server that nothing would stop does not begin");
 	wse_pci_destroy(s);
+	wse_pci_dma_destroy(dma);
+}
+
+/* One map with a hole in every other page: what it comes to has an end, as maps have. */
+static void test_ranges(void)
+{
+	struct wse_pci_dma *dma = NULL;
+	uint64_t holes = 0;
+	int err = wse_pci_dma_create(&dma);
+
+	err = err ? err : dma_map_add(dma, -1, 0, 0, 1ull << 40, true, true);
+	while (!err && holes < 2 * DMA_MAP_MAX)
+		err = dma_map_remove(dma, (2 * holes++ + 1) * 4096, 4096);
+	ok(err == -ENOSPC && holes == DMA_MAP_MAX && !dma_map_remove(dma, 4096, 4096),
+	   "a map does not become more than %u ranges", DMA_MAP_MAX);
 	wse_pci_dma_destroy(dma);
 }
 
@@ -163,6 +179,7 @@ int main(int argc, char **argv)
 		return 1;
 	test_identity();
 	test_stop();
+	test_ranges();
 	snprintf(sock, sizeof(sock), "%s/s", dir);
 	snprintf(logfile, sizeof(logfile), "%s/log", dir);
 	snprintf(want, sizeof(want), "ready %s\n", sock);
