@@ -15,10 +15,10 @@ struct entry {
 	int busy;
 };
 
-/* An open hash table: room is a power of two and at least twice what is used. */
+/* An open hash table: room is a power of two and at least twice what is used and reserved. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct entry *table;
-static uint32_t used, room;
+static uint32_t used, room, reserved;
 
 static const char *const names[] = {
 	[WSE_HANDLE_MODEL] = "model",	      [WSE_HANDLE_PARAMS] = "params",
@@ -96,7 +96,7 @@ int wse_handle_add(enum wse_handle kind, const void *object)
 	int ret = 0;
 
 	pthread_mutex_lock(&lock);
-	if (2 * (used + 1) > room)
+	if (2 * (used + reserved + 1) > room)
 		ret = grow();
 	if (!ret) {
 		put((struct entry){object, kind, 0});
@@ -104,6 +104,29 @@ int wse_handle_add(enum wse_handle kind, const void *object)
 	}
 	pthread_mutex_unlock(&lock);
 	return ret ? wse_fail(ret, "no memory") : 0;
+}
+
+int wse_handle_reserve(void)
+{
+	int ret = 0;
+
+	pthread_mutex_lock(&lock);
+	if (2 * (used + reserved + 1) > room)
+		ret = grow();
+	reserved += !ret;
+	pthread_mutex_unlock(&lock);
+	return ret ? wse_fail(ret, "no memory") : 0;
+}
+
+void wse_handle_add_reserved(enum wse_handle kind, const void *object)
+{
+	pthread_mutex_lock(&lock);
+	reserved--;
+	if (object) {
+		put((struct entry){object, kind, 0});
+		used++;
+	}
+	pthread_mutex_unlock(&lock);
 }
 
 /* lock is held */
@@ -138,7 +161,7 @@ static int enter(enum wse_handle kind, const void *object, int remove)
 	else if (!ret)
 		e->busy = 1;
 	/* the last one gives the table back: a program that closed everything leaves nothing */
-	if (!used) {
+	if (!used && !reserved) {
 		free(table);
 		table = NULL;
 		room = 0;

@@ -21,6 +21,12 @@ enum wse_handle {
 
 /* -ENOMEM */
 int wse_handle_add(enum wse_handle kind, const void *object);
+/*
+ * The same in two steps, of which the first alone can fail: for what cannot be undone when the
+ * object is there. object NULL: there is none, the room is given back.
+ */
+int wse_handle_reserve(void);
+void wse_handle_add_reserved(enum wse_handle kind, const void *object);
 /* -EBADF, -EBUSY, with a sentence */
 int wse_handle_enter(enum wse_handle kind, const void *object);
 void wse_handle_leave(const void *object);

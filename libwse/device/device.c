@@ -320,6 +320,7 @@ static void fence_put(struct wse_fence *fence)
 int wse_submit(struct wse_context *ctx, const struct drm_wse_cmd *cmds, uint32_t n,
 	       struct wse_fence *const *in, uint32_t nin, struct wse_fence **fence)
 {
+	struct wse_fence *new = NULL;
 	struct wse_device *dev;
 	uint32_t i;
 	int ret = wse_handle_check(WSE_HANDLE_CONTEXT, ctx);
@@ -334,15 +335,18 @@ int wse_submit(struct wse_context *ctx, const struct drm_wse_cmd *cmds, uint32_t
 	if (n > dev->info.max_cmds)
 		return wse_fail(-EINVAL, "a submit of %u commands: %s takes %u, split it", n,
 				dev->uri, dev->info.max_cmds);
-	ret = dev->ops->submit(ctx, cmds, n, in, nin, fence);
+	/* before: commands that run cannot be taken back */
+	ret = fence ? wse_handle_reserve() : 0;
+	if (ret)
+		return ret;
+	ret = dev->ops->submit(ctx, cmds, n, in, nin, fence ? &new : NULL);
+	if (fence)
+		wse_handle_add_reserved(WSE_HANDLE_FENCE, ret ? NULL : new);
 	if (ret)
 		return wse_explain_submit(ctx, cmds, n, ret);
-	if (!fence)
-		return 0;
-	ret = wse_handle_add(WSE_HANDLE_FENCE, *fence);
-	if (ret)
-		fence_put(*fence);
-	return ret;
+	if (fence)
+		*fence = new;
+	return 0;
 }
 
 int wse_fence_wait(struct wse_fence *fence, int64_t timeout_ns)

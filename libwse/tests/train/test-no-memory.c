@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Memory runs out at each place in turn, for one call or from there on, while parameter files are
- * read and models planned: -ENOMEM and a sentence, or the same as with memory; nothing crashes, and
- * no key of a file is lost.
+ * read, models planned and commands submitted: -ENOMEM and a sentence, or the same as with memory;
+ * nothing crashes, and no key of a file is lost.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,6 +16,7 @@
 /* ---- what is allocated: the linker has all calls come here ---- */
 
 static long calls, fail_at = -1, fail_end;
+static _Thread_local int caller; /* a device's thread is another one, whose turns are by chance */
 
 void *__real_malloc(size_t n);
 void *__real_calloc(size_t n, size_t size);
@@ -31,8 +32,11 @@ char *__wrap_strndup(const char *s, size_t n);
 
 static int fails(void)
 {
-	long at = calls++;
+	long at;
 
+	if (!caller)
+		return 0;
+	at = calls++;
 	if (fail_at < 0 || at < fail_at || at >= fail_end)
 		return 0;
 	errno = ENOMEM;
@@ -177,11 +181,73 @@ static void everywhere(int (*what)(struct wse_params *p, struct wse_plan_info *i
 	   failed);
 }
 
+/* "all or nothing": after an error no command has run, and there is no fence */
+static void submits(void)
+{
+	enum { FENCES = 70, BYTES = 512 }; /* handles: their table grows in between */
+	struct drm_wse_cmd copy, nop = wse_cmd_nop(1);
+	struct wse_fence *fence[FENCES], *none;
+	struct wse_device *dev = NULL;
+	struct wse_context *ctx = NULL;
+	struct wse_buffer *buf = NULL;
+	long bad = 0, failed = 0, n;
+	unsigned char *p;
+	int ret = wse_device_open("sim:func,rows=1,cols=1", &dev);
+
+	ret = ret ? ret : wse_context_create(dev, 0, &ctx);
+	ret = ret ? ret : wse_buffer_create(dev, BYTES, &buf);
+	if (!ok(!ret, "a device"))
+		return;
+	p = wse_buffer_map(buf);
+	copy = wse_cmd_copy_out(
+		(struct wse_copy){.buf = buf, .rows = 1, .cols = 1, .len = BYTES, .sram = 0x8000});
+	/* how many are a submit's own */
+	for (n = 0, ret = -ENOMEM; ret == -ENOMEM; n++) {
+		calls = 0;
+		fail_at = n;
+		fail_end = n + 1;
+		ret = wse_submit(ctx, &copy, 1, NULL, 0, &none);
+		fail_at = -1;
+	}
+	n--;
+	wse_fence_destroy(none);
+	for (int i = 0; i < FENCES; i++) {
+		/* the last one is of the table, where that grows: a submit that succeeds does that */
+		for (long k = n; k >= 0; k--) {
+			none = NULL;
+			*p = 0xab;
+			calls = 0;
+			fail_at = k;
+			fail_end = k + 1;
+			ret = wse_submit(ctx, &copy, 1, NULL, 0, &none);
+			fail_at = -1;
+			failed += ret != 0;
+			/* first, so that one more handle is never what makes the table grow */
+			bad += ret && none;
+			if (!ret)
+				wse_fence_destroy(none);
+			/* behind it on the same queue */
+			bad += wse_submit_wait(ctx, &nop, 1, WSE_FOREVER) != 0;
+			bad += ret ? ret != -ENOMEM || *p != 0xab : *p != 0;
+		}
+		ret = wse_submit(ctx, &nop, 1, NULL, 0, &fence[i]);
+		bad += ret != 0;
+	}
+	ok(!bad && failed, "a submit that has no memory does nothing (%ld of them)", failed);
+	for (int i = 0; i < FENCES; i++)
+		wse_fence_destroy(fence[i]);
+	wse_buffer_destroy(buf);
+	wse_context_destroy(ctx);
+	wse_device_close(dev);
+}
+
 int main(void)
 {
 	if (!mkdtemp(dir))
 		return 1;
 	write_yaml();
+	caller = 1;
+	submits();
 	everywhere(read_file, 1, "a parameter file");
 	everywhere(plan_mlp, 1, "the plan of an MLP");
 	everywhere(plan_file, 7, "the plan of a LLaMA");
