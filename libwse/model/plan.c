@@ -437,9 +437,9 @@ static int goes_on(const struct wse_model *m, const struct wse_tile *tile)
 }
 
 /*
- * find_all() on all columns of the tile or, where the model's heads and widths do not divide by them,
- * on the most columns that go: the first `used->cols`. What does not go on any is told of all; what
- * is too large, of those that it lies on, unless most of the tile would be idle.
+ * find_all() on all columns of the tile or, where the model's heads and widths do not divide by
+ * them, on the most columns that go: the first `used->cols`. What does not go on any is told of
+ * all; what is too large, of those that it lies on, unless most of the tile would be idle.
  */
 static int find_columns(struct tries *y, const struct wse_tile *tile, struct wse_tile *used,
 			uint64_t batch, uint64_t micro, uint32_t *tokens, struct wse_failure *whole)

@@ -212,7 +212,7 @@ static void submits(void)
 	n--;
 	wse_fence_destroy(none);
 	for (int i = 0; i < FENCES; i++) {
-		/* the last one is of the table, where that grows: a submit that succeeds does that */
+		/* the last one is of the table, where that grows: at the first submit with room */
 		for (long k = n; k >= 0; k--) {
 			none = NULL;
 			*p = 0xab;
