@@ -243,5 +243,9 @@ int main(int argc, char **argv)
 			o.only);
 		return 2;
 	}
+	if (fflush(stdout) || ferror(stdout)) {
+		fprintf(stderr, "wse-bench: standard output is not whole: a full disk?\n");
+		return 1;
+	}
 	return failed;
 }

@@ -308,5 +308,9 @@ int main(int argc, char **argv)
 	check_pci(&r);
 	check_model(&r, "func");
 	check_model(&r, "rtl");
+	if (fflush(stdout) || ferror(stdout)) {
+		fprintf(stderr, "wse-info: standard output is not whole: a full disk?\n");
+		return 1;
+	}
 	return r.problems ? 1 : 0;
 }
