@@ -97,7 +97,7 @@ static int parse_faults(const char *spec, struct emu_faults *f)
 		{"irq:", &f->irq},
 	};
 
-	for (const char *p = spec; *p;) {
+	for (const char *p = spec; p;) {
 		size_t len = strcspn(p, ","), i;
 		char num[32] = "";
 
@@ -113,7 +113,7 @@ static int parse_faults(const char *spec, struct emu_faults *f)
 		memcpy(num, p + strlen(known[i].name), len - strlen(known[i].name));
 		if (wse_number("wse-emu: --fault", num, 1, UINT64_MAX, known[i].n))
 			return -EINVAL;
-		p += len + (p[len] == ',');
+		p = p[len] ? p + len + 1 : NULL;
 	}
 	return 0;
 }
@@ -236,6 +236,10 @@ static int parse(int argc, char **argv, struct options *o)
 	}
 	if (!o->socket) {
 		fprintf(stderr, "wse-emu: --socket PATH is missing\n");
+		return -EINVAL;
+	}
+	if (o->program && !o->gdb) {
+		fprintf(stderr, "wse-emu: --program is what gdb loads: give --gdb, too\n");
 		return -EINVAL;
 	}
 	o->emu.ops = wse_machine_find(o->model);

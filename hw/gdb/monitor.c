@@ -6,6 +6,7 @@
 
 #include "cause.h"
 #include "elf32.h"
+#include "number.h"
 #include "print.h"
 #include "stub.h"
 #include "waits.h"
@@ -257,11 +258,12 @@ void gdb_monitor(struct gdb_stub *g, const char *line)
 {
 	struct wse_core_units u;
 	uint32_t core = g->general, x, y;
-	char name[16] = "", more;
+	char name[16] = "", where[32] = "", more;
 	int n;
 
-	n = sscanf(line, " %15s %u,%u %c", name, &x, &y, &more);
-	if (n == 3 && x < g->cfg.cols && y < g->cfg.rows) {
+	n = sscanf(line, " %15s %31s %c", name, where, &more);
+	if (n == 2 && !wse_number_pair(where, ',', &x, &y) && x < g->cfg.cols &&
+	    y < g->cfg.rows) {
 		core = y * g->cfg.cols + x;
 	} else if (n > 1) {
 		gdb_text(g, "a core is X,Y: column below %u, row below %u\n", g->cfg.cols,

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -492,6 +493,13 @@ static int find_window(const struct run *run, struct options *o, const struct el
 	return err;
 }
 
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 /* a disk that is full shows here at the latest */
 static int close_trace(const struct run *run, const struct options *o)
 {
@@ -535,6 +543,10 @@ int main(int argc, char **argv)
 				   : "wse-run: %s: it has no symbol 'tohost', so nothing would "
 				     "tell its end\n",
 			o.program);
+		goto out;
+	}
+	if (o.trace && is_same_file(o.trace, o.program)) {
+		fprintf(stderr, "wse-run: --trace %s is the program: give another file\n", o.trace);
 		goto out;
 	}
 	if (o.trace && !(run.trace = fopen(o.trace, "w"))) {

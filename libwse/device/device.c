@@ -325,6 +325,9 @@ int wse_submit(struct wse_context *ctx, const struct drm_wse_cmd *cmds, uint32_t
 	uint32_t i;
 	int ret = wse_handle_check(WSE_HANDLE_CONTEXT, ctx);
 
+	if (!ret && ((n && !cmds) || (nin && !in)))
+		ret = wse_fail(-EINVAL, "%u commands and %u fences to wait for, and no array of %s",
+			       n, nin, cmds ? "fences" : "commands");
 	for (i = 0; !ret && i < nin; i++)
 		ret = wse_handle_check(WSE_HANDLE_FENCE, in[i]);
 	if (ret)

@@ -456,6 +456,8 @@ int wse_program_symbol(const struct wse_program *prog, const char *name, uint32_
 
 	if (ret)
 		return ret;
+	if (!name || !addr)
+		return wse_fail(-EINVAL, "a symbol needs a name, and a place for its address");
 	for (uint32_t i = 0; i < prog->symbols.n; i++) {
 		const char *own;
 		Elf32_Sym s = elf32_symbol(&prog->symbols, i, &own);

@@ -185,6 +185,8 @@ def choose_devices(devices: Union[str, Sequence[str], None], count: int) -> List
     URIs as wse-train chooses them: as named, one simulator as often as wafers are wanted; without
     names the nodes of this machine, or the twin.
     """
+    if not 1 <= count <= 64:
+        raise ValueError(f"num_wse {count}: 1 to 64 wafers")
     if devices is None:
         if os.path.exists("/dev/accel/accel0"):
             return [f"accel:{i}" for i in range(count)]

@@ -137,8 +137,14 @@ static void programs(struct wse_device *dev)
 	cmd = wse_cmd_copy_in((struct wse_copy){.buf = other, .rows = 1, .cols = 1, .len = 8});
 	ok(is(wse_submit(ctx, &cmd, 1, NULL, 0, NULL), -ENOENT, "another device do not count"),
 	   "a buffer of another device: %s", wse_error());
+	ok(wse_submit(ctx, NULL, 1, NULL, 0, NULL) == -EINVAL &&
+		   is(wse_submit(ctx, &cmd, 1, NULL, 2, NULL), -EINVAL, "no array of fences"),
+	   "arrays that are not there: %s", wse_error());
 	ok(is(wse_program_load(ctx, "no-such.elf", &prog), -ENOENT, "no-such.elf cannot be read"),
 	   "no program of the library: %s", wse_error());
+	ok(wse_program_symbol(prog, NULL, &addr) == -EINVAL &&
+		   wse_program_symbol(prog, "x", NULL) == -EINVAL,
+	   "a symbol without a name, or a place");
 	ok(is(wse_program_symbol((void *)ctx, "x", &addr), -EBADF, "it is a context") &&
 		   !wse_program_end((void *)ctx) && !wse_program_copy((void *)ctx, 1).queue,
 	   "a context is no program: %s", wse_error());
