@@ -262,8 +262,7 @@ void gdb_monitor(struct gdb_stub *g, const char *line)
 	int n;
 
 	n = sscanf(line, " %15s %31s %c", name, where, &more);
-	if (n == 2 && !wse_number_pair(where, ',', &x, &y) && x < g->cfg.cols &&
-	    y < g->cfg.rows) {
+	if (n == 2 && !wse_number_pair(where, ',', &x, &y) && x < g->cfg.cols && y < g->cfg.rows) {
 		core = y * g->cfg.cols + x;
 	} else if (n > 1) {
 		gdb_text(g, "a core is X,Y: column below %u, row below %u\n", g->cfg.cols,
