@@ -312,9 +312,9 @@ void wse_stop(struct wse_device *wdev)
 
 /*
  * The PCI core or the system is about to reset the device or to take its power: contexts are lost,
- * and the driver does not touch the device until every holder has called wse_release(): an
- * administrator may reset a device whose bus recovers from an error. Further calls of a holder do
- * no harm.
+ * and the driver does not touch the device until every holder has called wse_release(), but to
+ * read counters for a user: an administrator may reset a device whose bus recovers from an error.
+ * Further calls of a holder do no harm.
  */
 void wse_hold(struct wse_device *wdev, enum wse_holder holder)
 {

@@ -164,7 +164,7 @@ static int open_text(struct writing *w)
 	return 0;
 }
 
-/* nobody else writes there, and has not just given it the name of a file that is whole */
+/* no other process writes there, or has just given it the name of a file that is whole */
 static int own_tokens(struct writing *w)
 {
 	struct stat mine, there;

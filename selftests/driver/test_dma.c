@@ -514,16 +514,7 @@ TEST_F_TIMEOUT(dma, page_lists_are_accounted, 120)
 TEST_F(dma, jobs_are_accounted)
 {
 	enum { JOBS = 1000, CMDS = 32 };
-	struct drm_wse_cmd nops[CMDS], stream = {
-		.op = WSE_OP_STREAM_IN,
-		.queue = 1,
-		.budget = BUDGET * 1000,
-		.cols = 1,
-		.nline = 1,
-		.kcol = 64,
-		.nfeat = 1,
-		.etype = WSE_ETYPE_RAW32,
-	};
+	struct drm_wse_cmd nops[CMDS], stream = cmd_stuck(BUDGET * 1000);
 	uint32_t i, sync;
 	long before;
 

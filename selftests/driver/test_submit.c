@@ -393,16 +393,7 @@ static void *submit_held(void *arg)
 TEST_F(wse, jobs_are_limited)
 {
 	enum { JOBS = 1024, N = 4 };
-	struct drm_wse_cmd nop = cmd_nop(1), stream = {
-		.op = WSE_OP_STREAM_IN,
-		.queue = 1,
-		.budget = BUDGET * 1000,
-		.cols = 1,
-		.nline = 1,
-		.kcol = 64,
-		.nfeat = 1,
-		.etype = WSE_ETYPE_RAW32,
-	};
+	struct drm_wse_cmd nop = cmd_nop(1), stream = cmd_stuck(BUDGET * 1000);
 	int uffd = uffd_open(), i, ended = 0;
 	struct held held[N];
 	char text[4096], page[PAGE] = {};
@@ -443,16 +434,8 @@ TEST_F(wse, jobs_are_limited)
 TEST_F(wse, looks_are_limited)
 {
 	enum { JOBS = 1024 };
-	struct drm_wse_cmd cmd = cmd_start(&self->info, 0x4000, BUDGET), stream = {
-		.op = WSE_OP_STREAM_IN,
-		.queue = 1,
-		.budget = BUDGET * 1000,
-		.cols = 1,
-		.nline = 1,
-		.kcol = 64,
-		.nfeat = 1,
-		.etype = WSE_ETYPE_RAW32,
-	};
+	struct drm_wse_cmd cmd = cmd_start(&self->info, 0x4000, BUDGET);
+	struct drm_wse_cmd stream = cmd_stuck(BUDGET * 1000);
 	struct drm_syncobj_handle h = {};
 	struct drm_wse_sync in = {};
 	struct drm_wse_submit submit = {

@@ -517,6 +517,21 @@ static inline struct drm_wse_cmd cmd_copy(uint32_t op, uint32_t bo, uint64_t off
 	};
 }
 
+/* wavelets that no core takes, of zeros: `bo` is still to be set */
+static inline struct drm_wse_cmd cmd_stuck(uint64_t budget)
+{
+	return (struct drm_wse_cmd){
+		.op = WSE_OP_STREAM_IN,
+		.queue = 1,
+		.budget = budget,
+		.cols = 1,
+		.nline = 1,
+		.kcol = 64,
+		.nfeat = 1,
+		.etype = WSE_ETYPE_RAW32,
+	};
+}
+
 static inline struct drm_wse_cmd cmd_start(const struct drm_wse_info *info, uint32_t sram,
 					   uint64_t budget)
 {
