@@ -17,10 +17,11 @@ package wse_fp_pkg;
   function automatic logic [31:0] fp_pack(input logic [31:0] sign, input logic [31:0] e,
                                           input logic [31:0] m);
     logic [31:0] ec;
-    // two's complement; below 1: too small
+    // two's complement, far from its ends; below 1: too small, above 254: too large. By the sign of
+    // a difference: what simulates a signed comparison is not 32 bits wide.
     ec = e + (m >> 24);
-    fp_pack = sign | ($signed(ec) < 1 ? 32'd0 :
-                      $signed(ec) > 254 ? 32'h7f800000 : ((e - 1) << 23) + m);
+    fp_pack = sign | (((ec - 32'd1) >> 31) != 0 ? 32'd0 :
+                      ((32'd254 - ec) >> 31) != 0 ? 32'h7f800000 : ((e - 1) << 23) + m);
   endfunction
 
   function automatic logic [31:0] fp_add(input logic [31:0] a, input logic [31:0] b);
@@ -122,7 +123,7 @@ package wse_fp_pkg;
     kx = (x >> 31) != 0 ? -(x & 32'h7fffffff) : x;             // order of signed integers, -0 = +0
     ky = (y >> 31) != 0 ? -(y & 32'h7fffffff) : y;
     fp_gt = (x & 32'h7fffffff) <= 32'h7f800000 && (y & 32'h7fffffff) <= 32'h7f800000 &&
-            $signed(kx) > $signed(ky);
+            (kx ^ 32'h80000000) > (ky ^ 32'h80000000);
   endfunction
 
   function automatic logic [31:0] fp_canon(input logic [31:0] a);
