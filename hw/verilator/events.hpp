@@ -182,19 +182,14 @@ private:
 	{
 		const unsigned slot = (c->__PVT__u_ramp__DOT__r0 >> color & 1) |
 				      (c->__PVT__u_ramp__DOT__r1 >> color & 1) << 1;
-		const uint32_t ctrl[4] = {
-			c->__PVT__u_ramp__DOT__k0, c->__PVT__u_ramp__DOT__k1,
-			c->__PVT__u_ramp__DOT__k2, c->__PVT__u_ramp__DOT__k3};
-		const uint32_t north[4] = {
-			c->__PVT__u_ramp__DOT__o0, c->__PVT__u_ramp__DOT__o1,
-			c->__PVT__u_ramp__DOT__o2, c->__PVT__u_ramp__DOT__o3};
 		wse_ev e = event(WSE_EV_IN);
 
 		e.unit = unit;
 		e.color = color;
-		e.ctrl = ctrl[slot] >> color & 1;
-		e.data = north[slot] >> color & 1 ? c->__PVT__u_ramp__DOT__data_n[color << 2 | slot]
-						  : c->__PVT__u_ramp__DOT__data[color << 2 | slot];
+		e.ctrl = c->__PVT__u_ramp__DOT__k[slot] >> color & 1;
+		e.data = c->__PVT__u_ramp__DOT__o[slot] >> color & 1
+				 ? c->__PVT__u_ramp__DOT__data_n[color << 2 | slot]
+				 : c->__PVT__u_ramp__DOT__data[color << 2 | slot];
 		tell(e);
 	}
 

@@ -124,7 +124,7 @@ module wse_core (
   logic [4:0]  l_task, m0_task, m1_task;
   logic        l_claim, m0_claim, m1_claim;
   logic [4:0]  l_color, m0_color, m1_color, s_color;
-  logic        l_pop, m0_pop, m1_pop, s_pop;
+  logic        l_pop, m0_pop, m1_pop, s_pop, s_ask;
   logic        l_valid, m0_valid, m1_valid, s_valid, l_ctrl, m0_ctrl, m1_ctrl, s_ctrl;
   logic [31:0] l_data, m0_data, m1_data, s_data;
   logic [23:0] some, ctrl, claim;
@@ -155,6 +155,7 @@ module wse_core (
   logic [4:0]  st_color, m0t_color, m1t_color;
   logic [31:0] st_data, m0t_data, m1t_data;
   logic [2:0]  m0t_infl, m1t_infl;
+  logic        m0t_ask, m1t_ask;
 
   assign rst = !rst_ni || tile_rst_i;
   assign clr = !run;
@@ -386,6 +387,7 @@ module wse_core (
     .claim_i        (claim),
     .some_i         (some),
     .ctrl_i         (ctrl),
+    .s_ask_o        (s_ask),
     .s_color_o      (s_color),
     .s_pop_o        (s_pop),
     .s_valid_i      (s_valid),
@@ -487,6 +489,7 @@ module wse_core (
     .tx_ctrl_o      (m0t_ctrl),
     .tx_color_o     (m0t_color),
     .tx_data_o      (m0t_data),
+    .tx_ask_o       (m0t_ask),
     .tx_infl_o      (m0t_infl),
     .tx_room_i      (m0t_room),
     .tx_ready_i     (m0t_ready),
@@ -541,6 +544,7 @@ module wse_core (
     .tx_ctrl_o      (m1t_ctrl),
     .tx_color_o     (m1t_color),
     .tx_data_o      (m1t_data),
+    .tx_ask_o       (m1t_ask),
     .tx_infl_o      (m1t_infl),
     .tx_room_i      (m1t_room),
     .tx_ready_i     (m1t_ready),
@@ -599,21 +603,25 @@ module wse_core (
     .tx_data_o,
     .tx_cr_valid_i,
     .tx_cr_color_i,
+    .l_ask_i        (l_claim),
     .l_color_i      (l_color),
     .l_pop_i        (l_pop),
     .l_valid_o      (l_valid),
     .l_ctrl_o       (l_ctrl),
     .l_data_o       (l_data),
+    .m0_ask_i       (m0_claim),
     .m0_color_i     (m0_color),
     .m0_pop_i       (m0_pop),
     .m0_valid_o     (m0_valid),
     .m0_ctrl_o      (m0_ctrl),
     .m0_data_o      (m0_data),
+    .m1_ask_i       (m1_claim),
     .m1_color_i     (m1_color),
     .m1_pop_i       (m1_pop),
     .m1_valid_o     (m1_valid),
     .m1_ctrl_o      (m1_ctrl),
     .m1_data_o      (m1_data),
+    .s_ask_i        (s_ask),
     .s_color_i      (s_color),
     .s_pop_i        (s_pop),
     .s_valid_o      (s_valid),
@@ -630,6 +638,7 @@ module wse_core (
     .m0t_ctrl_i     (m0t_ctrl),
     .m0t_color_i    (m0t_color),
     .m0t_data_i     (m0t_data),
+    .m0t_ask_i      (m0t_ask),
     .m0t_infl_i     (m0t_infl),
     .m0t_room_o     (m0t_room),
     .m0t_ready_o    (m0t_ready),
@@ -637,6 +646,7 @@ module wse_core (
     .m1t_ctrl_i     (m1t_ctrl),
     .m1t_color_i    (m1t_color),
     .m1t_data_i     (m1t_data),
+    .m1t_ask_i      (m1t_ask),
     .m1t_infl_i     (m1t_infl),
     .m1t_room_o     (m1t_room),
     .m1t_ready_o    (m1t_ready)

@@ -93,13 +93,16 @@ module wse_lanes (
   // writes.
   (* nomem2reg *) logic [31:0] acc [16][8] /*verilator public_flat_rw*/;
   logic [15:0] clean /*verilator public_flat_rd*/;
-  state_e      state, from;             // from: before this edge
+  state_e      state;
+  state_e from;           // before this edge
   wse_tensor_pkg::ins_t        ins;
-  logic [6:0]  op, next;
+  logic [6:0]  op;
+  logic [6:0] next;
   logic [1:0]  step;                    // operands of ins_i that have been checked
-  logic [1:0]  rule, chk, chk_d, chk_a, chk_b;
-  logic [31:0] w0, w1, w2;              // words of the DSR
-  logic [7:0]  w3;
+  logic [1:0]  chk_d, chk_a, chk_b;
+  logic [1:0] rule, chk;
+  logic [31:0] w0, w1, w2;  // words of the DSR
+  logic [7:0] w3;
   logic        dot, bad;
   // a stream that ends in a fault: cause and value wait until it has drained
   logic        failed;
@@ -119,8 +122,9 @@ module wse_lanes (
   logic        r_v, d_v, x_v, r_first, d_first, x_first, r_last, d_last, x_last;
   logic [3:0]  r_g, d_g, x_g;
   logic [31:0] r_w, d_w;                // the wavelet's value, widened
-  logic        t1_v, t2_v, t3_v, pushed, took;
-  logic [31:0] xw [8];                  // row of x, widened
+  logic        t1_v, t2_v, t3_v, pushed;
+  logic took;
+  logic [31:0] xw [8];    // row of x, widened
   logic [31:0] part [8];
   logic [31:0] t1 [8];
   logic [31:0] t2 [4];
@@ -128,13 +132,13 @@ module wse_lanes (
 
   // ---- adders, comparators and multipliers; the active unit sets the operands ----
   localparam logic [1:0] MulNone = 2'd0, MulBf16 = 2'd1, MulHalf = 2'd2, MulFull = 2'd3;
-  logic        adds, compares;
-  logic [1:0]  mul;                     // bf16 x bf16, binary32 x bf16, binary32 x binary32
-  logic [31:0] p [8];                   // operands of adder and comparator
+  logic adds, compares;
+  logic [1:0] mul;        // bf16 x bf16, binary32 x bf16, binary32 x binary32
+  logic [31:0] p [8];     // operands of adder and comparator
   logic [31:0] q [8];
   logic [31:0] sum [8];
-  logic [31:0] more [8];                // all ones: p > q
-  logic [31:0] mp [8];                  // operands of the multiplier
+  logic [31:0] more [8];  // all ones: p > q
+  logic [31:0] mp [8];    // operands of the multiplier
   logic [31:0] mq [8];
   logic [31:0] prod [8];
 
@@ -145,13 +149,16 @@ module wse_lanes (
   logic [12:0] in_left;                 // groups left in the row, rows left
   logic [15:0] rows_left;
   logic [5:0]  need;                    // rows of SRAM to read: SRC1, SRC2, DST; low and high
-  logic [5:0]  n_now, n_out, n_in;      // this cycle, address out, data there
+  logic [5:0]  n_out, n_in;             // address out, data there
+  logic [5:0] n_now;      // this cycle
   // results into accumulators alone: rows of later groups are read while earlier ones are worked on
-  logic        flow, full, go;          // full: a group's rows are there; go: a group is worked on
+  logic        flow, full;              // full: a group's rows are there
+  logic go;               // a group is worked on
   logic        z_out, z_in;             // the row is the last of its group
   logic [12:0] l_left;                  // groups and rows left to read
   logic [15:0] l_rows;
-  logic        last, l_last;
+  logic        last;
+  logic l_last;
   logic [1:0]  level;                   // of the tree
   logic [31:0] av [8];
   logic [31:0] bv [8];
@@ -190,7 +197,9 @@ module wse_lanes (
     state = StIdle;
   endtask
 
+  logic failing;          // fault_o, before it is written
   always @(posedge clk_i) begin
+    failing = fault_o;
     act_o <= 1'b0;
     unb_o <= 1'b0;
     ins_take_o <= 1'b0;
@@ -537,7 +546,7 @@ module wse_lanes (
 
       // ---- the next instruction, in the cycle in which a vector operation completes; a DOT's END
       // must have been counted ----
-      if (state == StIdle && from != StLast && from != StRefuse && ins_valid_i && !fault_o &&
+      if (state == StIdle && from != StLast && from != StRefuse && ins_valid_i && !failing &&
           step == 2'd3) begin
         ins = ins_i;
         ins_take_o <= 1'b1;

@@ -78,28 +78,32 @@ module wse_memory (
   always_comb begin
     b_en = !free || movers || ls_req_i || if_req_i;
     b_we = '0;
-    b_row = if_row_i;
+    b_row = '0;
     b_wd0 = '0;
     b_wd1 = '0;
     b_wd2 = '0;
     b_wd3 = '0;
-    if (svc) begin
-      b_row = svc_addr_i[15:4];
-      b_we = svc_rd_i ? '0 : svc_addr_i[3] ? 16'hff00 : 16'h00ff;
-      b_wd0 = svc_lo_i;
-      b_wd1 = svc_hi_i;
-      b_wd2 = svc_lo_i;
-      b_wd3 = svc_hi_i;
-    end else if (scrub_i) begin
-      b_row = scrub_row_i;
-      b_we = '1;
-    end else if (!if_gnt_o) begin
-      b_row = m0_gnt_o ? m0_row_i : m1_gnt_o ? m1_row_i : ls_row_i;
-      b_we = m0_gnt_o ? m0_we_i : m1_gnt_o ? m1_we_i : ls_gnt_o ? ls_we_i : '0;
-      b_wd0 = m0_gnt_o ? m0_wd_i : m1_gnt_o ? m1_wd_i : ls_wd_i;
-      b_wd1 = b_wd0;
-      b_wd2 = b_wd0;
-      b_wd3 = b_wd0;
+    if (b_en) begin
+      if (svc) begin
+        b_row = svc_addr_i[15:4];
+        b_we = svc_rd_i ? '0 : svc_addr_i[3] ? 16'hff00 : 16'h00ff;
+        b_wd0 = svc_lo_i;
+        b_wd1 = svc_hi_i;
+        b_wd2 = svc_lo_i;
+        b_wd3 = svc_hi_i;
+      end else if (scrub_i) begin
+        b_row = scrub_row_i;
+        b_we = '1;
+      end else if (if_gnt_o) begin
+        b_row = if_row_i;
+      end else begin
+        b_row = m0_gnt_o ? m0_row_i : m1_gnt_o ? m1_row_i : ls_row_i;
+        b_we = m0_gnt_o ? m0_we_i : m1_gnt_o ? m1_we_i : ls_gnt_o ? ls_we_i : '0;
+        b_wd0 = m0_gnt_o ? m0_wd_i : m1_gnt_o ? m1_wd_i : ls_wd_i;
+        b_wd1 = b_wd0;
+        b_wd2 = b_wd0;
+        b_wd3 = b_wd0;
+      end
     end
   end
 

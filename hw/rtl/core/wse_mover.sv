@@ -47,6 +47,7 @@ module wse_mover (
   output logic        tx_ctrl_o,
   output logic [4:0]  tx_color_o,
   output logic [31:0] tx_data_o,
+  output logic        tx_ask_o,         // may ask for room
   output logic [2:0]  tx_infl_o,        // elements taken for tx_color_o that have not left
   input  logic        tx_room_i,
   input  logic        tx_ready_i,
@@ -79,8 +80,8 @@ module wse_mover (
   logic [1:0]  step;                              // operands of ins_i that have been checked
   logic [1:0]  chk [3];
   logic        haz [3];                             // SRC1, SRC2 with DST; SRC1 with the second DST
-  logic [31:0] u0, u1, u2, v0, v1, v2;            // words of two DSRs
-  logic [7:0]  u3, v3;
+  logic [31:0] u0, u1, u2, v0, v1, v2;  // words of two DSRs
+  logic [7:0] u3, v3;
   logic        bad, serial, to_end, send_end;
   logic        set_d, set_a, set_b;               // operands in memory or accumulators
   logic [3:0]  kd, ka, kb;
@@ -115,11 +116,17 @@ module wse_mover (
 
   // element between take and destination
   logic        c_v, c_d, c_t;                     // still to go to DST, to the second destination
-  logic [31:0] c_a, c_b, c_r, word;
+  logic [31:0] c_a, c_b, c_r;
+  logic [31:0] word;
   logic        c_done;                            // the sum has been made
-  logic        tx_v, ok_a, ok_b, end_mark, took;
+  logic        tx_v;
+  logic ok_a, ok_b, end_mark, took;
   logic [2:0]  infl;
-  logic        quiet, acc_used;
+  logic quiet, acc_used;
+  // what outputs say, for the instruction's own use: an output that is written and then read in
+  // one cycle is kept twice by a simulator
+  logic [4:0]  from, to;
+  logic failing;
 
   task automatic advance(input logic [1:0] i);
     left[i] = left[i] - 16'd1;
@@ -221,6 +228,7 @@ module wse_mover (
   endtask
 
   always @(posedge clk_i) begin
+    failing = fault_o;
     ins_take_o <= 1'b0;
     act_o <= 1'b0;
     unb_o <= 1'b0;
@@ -258,6 +266,7 @@ module wse_mover (
       state = StIdle;
       busy_o <= 1'b0;
       claim_o <= 1'b0;
+      tx_ask_o <= 1'b0;
       tx_valid_o <= 1'b0;
       tx_infl_o <= '0;
       mem_req_o <= 1'b0;
@@ -271,7 +280,7 @@ module wse_mover (
       if ((state != StIdle && state != StRefuse) || tx_v || m_req) arrivals;
     end else if (state == StIdle) begin
       if (tx_v || m_req) arrivals;        // the last element of an instruction that has failed
-      if (ins_valid_i && !fault_o && step == 2'd3) begin
+      if (ins_valid_i && !failing && step == 2'd3) begin
         ins = ins_i;
         ins_take_o <= 1'b1;
         step = '0;
@@ -295,8 +304,11 @@ module wse_mover (
         acc_a = ka == wse_regs_pkg::KIND_ACC[3:0];
         mem_b = madd && kb == wse_regs_pkg::KIND_MEM[3:0];
         acc_b = madd && kb == wse_regs_pkg::KIND_ACC[3:0];
-        color_o <= ins.a0[4:0];
-        tx_color_o <= ins.d0[4:0];
+        from = ins.a0[4:0];
+        to = ins.d0[4:0];
+        color_o <= from;
+        tx_color_o <= to;
+        tx_ask_o <= fab_out;
         // the claim begins here, for any operands
         claim_o <= fab_in && ins.a0 < wse_regs_pkg::NCOLORS;
         set_d = wse_tensor_pkg::is_store(kd);
@@ -436,13 +448,13 @@ module wse_mover (
             end_mark = 1'b1;
             rx_pop_o <= 1'b1;
           end else begin
-            fail(wse_regs_pkg::CAUSE_BAD_CTRL, 32'(color_o), rx_data_i);
+            fail(wse_regs_pkg::CAUSE_BAD_CTRL, 32'(from), rx_data_i);
           end
         end else if (ok_a && ok_b && (!fab_out || tx_room_i)) begin
           took = 1'b1;
         end else if ((fab_in && !ok_a) || (ok_a && ok_b)) begin
           wait_fab_o <= 1'b1;
-          wait_color_o <= fab_in && !ok_a ? color_o : tx_color_o;
+          wait_color_o <= fab_in && !ok_a ? from : to;
         end
         if (took) begin
           c_v = 1'b1;
@@ -532,11 +544,12 @@ module wse_mover (
           state = StFinish;
         end else begin
           wait_fab_o <= 1'b1;
-          wait_color_o <= tx_color_o;
+          wait_color_o <= to;
         end
       end else if (state == StFinish && !tx_v && !m_req) begin
         busy_o <= 1'b0;
         claim_o <= 1'b0;
+        tx_ask_o <= 1'b0;
         act_o <= ins.cw[wse_regs_pkg::TCW_ACTIVATE_LO];
         unb_o <= ins.cw[wse_regs_pkg::TCW_UNBLOCK_LO];
         moved_o <= 1'b1;

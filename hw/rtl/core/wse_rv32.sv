@@ -103,7 +103,8 @@ module wse_rv32 (
   logic [7:0]  ib_ok /*verilator public_flat_rw*/;       // poke into SRAM: set to 0
   logic        f_out;                     // request out
   logic        f_in /*verilator public_flat_rw*/;        // row there; poke into SRAM: set to 0
-  logic [11:0] f_row, f_in_row, f_want;
+  logic [11:0] f_row, f_in_row;
+  logic [11:0] f_want;
 
   typedef enum logic [2:0] {StRun, StLoad, StDiv, StTask, StSend, StHalt} state_e;
   state_e      state;
@@ -114,17 +115,20 @@ module wse_rv32 (
   logic [3:0]  l_at;
 
   // ---- the instruction ----
-  logic [31:0] insn, a, b, imm, res, target, npc, tval, cause, word, old, val;
-  logic [4:0]  rd, rs1, rs2;
-  logic [6:0]  opc, f7;
+  logic [31:0] insn, res, npc;
+  logic [31:0] a, b, imm, target, tval, cause, word, old, val;
+  logic [4:0]  rd;
+  logic [4:0] rs1, rs2;
+  logic [6:0] opc, f7;
   logic [2:0]  f3;
-  logic        lands, withdrawn, wr, trap, jump, retire, count_minstret, count_mcycle, taken, ok,
+  logic        withdrawn;
+  logic lands, wr, trap, jump, retire, count_minstret, count_mcycle, taken, ok,
       wait_now, in_sram;
   logic [63:0] p64;
   logic [31:0] dq, dr, dd;                // division
   logic        dneg_q, dneg_r;
   logic [5:0]  dn;
-  logic [4:0]  csr_rs1;
+  logic [4:0] csr_rs1;
 
   function automatic logic has(input logic [11:0] r);
     has = ib_ok[r[2:0]] && ib_tag[r[2:0]] == r[11:3];

@@ -33,6 +33,7 @@ module wse_tasks (
 
   input  logic [23:0] some_i,           // ramp: colors with a wavelet
   input  logic [23:0] ctrl_i,
+  output logic        s_ask_o,          // looks at the head of s_color_o
   output logic [4:0]  s_color_o,
   output logic        s_pop_o,
   input  logic        s_valid_i,
@@ -54,6 +55,7 @@ module wse_tasks (
   logic        start;
   logic [31:0] start_pc;
   logic        popping;                 // the head of s_color_o is taken in this cycle
+  assign s_ask_o = popping;
   logic [4:0]  pop_task;
 
   function automatic logic [4:0] index32(input logic [31:0] one);
@@ -62,9 +64,9 @@ module wse_tasks (
                |(one & 32'haaaaaaaa)};
   endfunction
 
-  logic [31:0] wtask, one;              // tasks with a wavelet
+  logic [31:0] wtask, one;  // tasks with a wavelet
   logic [23:0] cand;
-  logic [4:0]  color;
+  logic [4:0] color;
   task automatic wavelet_tasks;
     integer c;
     wtask = '0;

@@ -93,24 +93,26 @@ module wse_router (
   logic        live;                // something moved in the last cycle
 
   // values of one cycle
-  logic [6:0]  hin [NP];
+  logic [6:0] hin [NP];
   logic [31:0] din [NP];
-  logic [5:0]  crin [NP];
-  logic [6:0]  hout [NP];
+  logic [5:0] crin [NP];
+  logic [6:0] hout [NP];
   logic [31:0] dout [NP];
-  logic [5:0]  crout [NP];
-  logic [6:0]  hout_rn;
+  logic [5:0] crout [NP];
+  logic [6:0] hout_rn;
   logic [31:0] dout_rn;
-  logic [1:0]  slot [NP];           // where this cycle's arrival is stored
-  logic [23:0] fresh [NP];          // the arrival is at the head: its data has not been written yet
+  logic [1:0] slot [NP];    // where this cycle's arrival is stored
+  // the arrival is at the head: its data has not been written yet
+  logic [23:0] fresh [NP];
   logic [23:0] blk, e, m, h, k;
-  logic [4:0]  col;
-  logic [1:0]  head;
+  logic [4:0] col;
+  logic [1:0] head;
   logic [31:0] data;
-  logic        ctl;
-  logic [2:0]  p, npop;
-  logic [1:0]  side;
-  logic        late;
+  logic ctl;
+  logic [2:0] p, npop;
+  logic [1:0] side;
+  logic late;
+  integer i, o;
   logic        overrun;             // a wavelet arrived that had no credit (assertion only)
 
   function automatic logic [4:0] onehot24(input logic [23:0] x);
@@ -119,7 +121,6 @@ module wse_router (
   endfunction
 
   always @(posedge clk_i) begin : p_seq
-    integer i, o;
     if (!rst_ni || clear_i) begin
       for (i = 0; i < NP; i++) begin
         nonempty[i] = '0;
@@ -281,8 +282,8 @@ module wse_router (
   always @(posedge clk_i) begin
     if (rst_ni && !clear_i) begin
       ChanDepth: assert (!overrun) else $error("a sender overran a channel");
-      for (int i = 0; i < int'(NP); i++) begin
-        CreditBound: assert ((c2[i] & (c1[i] | c0[i])) == 24'd0)
+      for (int n = 0; n < int'(NP); n++) begin
+        CreditBound: assert ((c2[n] & (c1[n] | c0[n])) == 24'd0)
             else $error("more than CHAN_DEPTH credits");
       end
     end

@@ -175,7 +175,8 @@ module wse_wafer #(
         .rt_we_o         (rt_we),
         .rt_color_o      (rt_color),
         .rt_cfg_o        (rt_cfg),
-        .svc_sel_i       (1'(svc_rows_i[ROWS*S +: ROWS] >> row_q) & 1'(svc_cols_i >> col_q)),
+        .svc_sel_i       (svc_op_i[4*S +: 4] != '0 && 1'(svc_rows_i[ROWS*S +: ROWS] >> row_q) &&
+                          1'(svc_cols_i >> col_q)),
         .svc_op_i        (svc_op_i[4*S +: 4]),
         .svc_addr_i      (svc_addr_i[16*S +: 16]),
         .svc_wdata_lo_i  (svc_wdata_lo_i[32*S +: 32]),

@@ -25,6 +25,7 @@ struct Bench : BlockTb<Vwse_ramp> {
 	unsigned room[Colors];			// credits that the router has
 	unsigned owes[Colors] = {}, waits[Colors] = {};
 	unsigned popping[4], color[4];		// readers: lanes, movers, scalar side
+	bool asks[4];				// look at their color's head in this cycle
 	unsigned received = 0, full = 0, most_wait = 0, both = 0;
 	unsigned links = 3;			// that bring something: 1 the row's, 2 north's
 	// ---- send: 0, 1 movers, 2 scalar side ----
@@ -40,7 +41,7 @@ struct Bench : BlockTb<Vwse_ramp> {
 	unsigned sent = 0, held = 0;
 	bool keep = false;			// the router returns none
 	// percentages
-	unsigned p_rx = 60, p_pop = 60, p_back = 60, p_take = 60, p_send = 60;
+	unsigned p_rx = 60, p_ask = 100, p_pop = 60, p_back = 60, p_take = 60, p_send = 60;
 
 	explicit Bench(uint64_t seed) : BlockTb(seed)
 	{
@@ -53,6 +54,7 @@ struct Bench : BlockTb<Vwse_ramp> {
 		top.rx_valid_i = top.rn_valid_i = top.tx_cr_valid_i = top.st_valid_i =
 			top.m0t_valid_i = top.m1t_valid_i = 0;
 		top.m0t_infl_i = top.m1t_infl_i = 0;
+		top.m0t_ask_i = top.m1t_ask_i = 1;
 		top.m0t_color_i = top.m1t_color_i = 0;
 		for (unsigned r = 0; r < 4; r++) {
 			color[r] = 4 * r;
@@ -112,6 +114,8 @@ struct Bench : BlockTb<Vwse_ramp> {
 		top.tx_cr_valid_i = !keep && !back.empty() && rng.chance(p_back);
 		top.tx_cr_color_i = top.tx_cr_valid_i ? cr_in = back.front() : rng.below(Colors);
 		apply_readers();
+		top.m0t_ask_i = rng.chance(p_ask);
+		top.m1t_ask_i = rng.chance(p_ask);
 		apply_senders();
 		settle();
 		good &= look(take, flush);
@@ -206,7 +210,7 @@ struct Bench : BlockTb<Vwse_ramp> {
 	{
 		bool good = true;
 
-		p_back = p_pop = p_take = p_send = 100;
+		p_ask = p_back = p_pop = p_take = p_send = 100;
 		for (unsigned i = 0; i < 40; i++) {
 			for (unsigned r = 0; r < 4; r++)
 				good &= step(0, 0);
@@ -231,6 +235,12 @@ private:
 
 	void apply_readers()
 	{
+		for (bool &a : asks)
+			a = rng.chance(p_ask);
+		top.l_ask_i = asks[0];
+		top.m0_ask_i = asks[1];
+		top.m1_ask_i = asks[2];
+		top.s_ask_i = asks[3];
 		top.l_color_i = color[0];
 		top.m0_color_i = color[1];
 		top.m1_color_i = color[2];
@@ -261,6 +271,10 @@ private:
 			if (flush) {
 				owes[color[r]] += popped[r];
 				continue;		// the units are held: none reads
+			}
+			if (!asks[r]) {
+				good &= !valid[r] && !ctrl[r] && !data[r];
+				continue;
 			}
 			good &= valid[r] == !q.empty();
 			if (q.empty())
@@ -513,7 +527,7 @@ void test_random(Tap &tap, Bench &tb)
 	for (i = 0; i < 300000 && good; i++) {
 		if (i % 200 == 0)
 			for (unsigned *p :
-			     {&tb.p_rx, &tb.p_pop, &tb.p_back, &tb.p_take, &tb.p_send})
+			     {&tb.p_rx, &tb.p_ask, &tb.p_pop, &tb.p_back, &tb.p_take, &tb.p_send})
 				*p = tb.rng.chance(30) ? 100 : 5 + tb.rng.below(96);
 		if (i % 20000 == 19999)
 			good &= tb.settle_down();
@@ -539,7 +553,7 @@ void test_random(Tap &tap, Bench &tb)
 	tb.restart();
 	good = !tb.top.some_o && !tb.top.tx_valid_o && !tb.top.rx_cr_valid_o &&
 	       !tb.top.rn_cr_valid_o;
-	tb.p_rx = tb.p_pop = 100;
+	tb.p_rx = tb.p_ask = tb.p_pop = 100;
 	for (i = 0; i < 200; i++)
 		good &= tb.step(~0u, 15);
 	tap.ok(good && tb.settle_down(), "a reset: queues empty, all credits there");
