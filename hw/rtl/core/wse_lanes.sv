@@ -94,15 +94,15 @@ module wse_lanes (
   (* nomem2reg *) logic [31:0] acc [16][8] /*verilator public_flat_rw*/;
   logic [15:0] clean /*verilator public_flat_rd*/;
   state_e      state;
-  state_e from;           // before this edge
+  (* scratch *) state_e from;           // before this edge
   wse_tensor_pkg::ins_t        ins;
   logic [6:0]  op;
-  logic [6:0] next;
+  (* scratch *) logic [6:0] next;
   logic [1:0]  step;                    // operands of ins_i that have been checked
   logic [1:0]  chk_d, chk_a, chk_b;
-  logic [1:0] rule, chk;
-  logic [31:0] w0, w1, w2;  // words of the DSR
-  logic [7:0] w3;
+  (* scratch *) logic [1:0] rule, chk;
+  (* scratch *) logic [31:0] w0, w1, w2;  // words of the DSR
+  (* scratch *) logic [7:0] w3;
   logic        dot, bad;
   // a stream that ends in a fault: cause and value wait until it has drained
   logic        failed;
@@ -123,8 +123,8 @@ module wse_lanes (
   logic [3:0]  r_g, d_g, x_g;
   logic [31:0] r_w, d_w;                // the wavelet's value, widened
   logic        t1_v, t2_v, t3_v, pushed;
-  logic took;
-  logic [31:0] xw [8];    // row of x, widened
+  (* scratch *) logic took;
+  (* scratch *) logic [31:0] xw [8];    // row of x, widened
   logic [31:0] part [8];
   logic [31:0] t1 [8];
   logic [31:0] t2 [4];
@@ -132,14 +132,14 @@ module wse_lanes (
 
   // ---- adders, comparators and multipliers; the active unit sets the operands ----
   localparam logic [1:0] MulNone = 2'd0, MulBf16 = 2'd1, MulHalf = 2'd2, MulFull = 2'd3;
-  logic adds, compares;
-  logic [1:0] mul;        // bf16 x bf16, binary32 x bf16, binary32 x binary32
-  logic [31:0] p [8];     // operands of adder and comparator
-  logic [31:0] q [8];
-  logic [31:0] sum [8];
-  logic [31:0] more [8];  // all ones: p > q
-  logic [31:0] mp [8];    // operands of the multiplier
-  logic [31:0] mq [8];
+  (* scratch *) logic adds, compares;
+  (* scratch *) logic [1:0] mul;        // bf16 x bf16, binary32 x bf16, binary32 x binary32
+  (* scratch *) logic [31:0] p [8];     // operands of adder and comparator
+  (* scratch *) logic [31:0] q [8];
+  (* scratch *) logic [31:0] sum [8];
+  (* scratch *) logic [31:0] more [8];  // all ones: p > q
+  (* scratch *) logic [31:0] mp [8];    // operands of the multiplier
+  (* scratch *) logic [31:0] mq [8];
   logic [31:0] prod [8];
 
   // ---- vector operations ----
@@ -150,15 +150,15 @@ module wse_lanes (
   logic [15:0] rows_left;
   logic [5:0]  need;                    // rows of SRAM to read: SRC1, SRC2, DST; low and high
   logic [5:0]  n_out, n_in;             // address out, data there
-  logic [5:0] n_now;      // this cycle
+  (* scratch *) logic [5:0] n_now;      // this cycle
   // results into accumulators alone: rows of later groups are read while earlier ones are worked on
   logic        flow, full;              // full: a group's rows are there
-  logic go;               // a group is worked on
+  (* scratch *) logic go;               // a group is worked on
   logic        z_out, z_in;             // the row is the last of its group
   logic [12:0] l_left;                  // groups and rows left to read
   logic [15:0] l_rows;
   logic        last;
-  logic l_last;
+  (* scratch *) logic l_last;
   logic [1:0]  level;                   // of the tree
   logic [31:0] av [8];
   logic [31:0] bv [8];
@@ -197,7 +197,7 @@ module wse_lanes (
     state = StIdle;
   endtask
 
-  logic failing;          // fault_o, before it is written
+  (* scratch *) logic failing;          // fault_o, before it is written
   always @(posedge clk_i) begin
     failing = fault_o;
     act_o <= 1'b0;

@@ -80,8 +80,8 @@ module wse_mover (
   logic [1:0]  step;                              // operands of ins_i that have been checked
   logic [1:0]  chk [3];
   logic        haz [3];                             // SRC1, SRC2 with DST; SRC1 with the second DST
-  logic [31:0] u0, u1, u2, v0, v1, v2;  // words of two DSRs
-  logic [7:0] u3, v3;
+  (* scratch *) logic [31:0] u0, u1, u2, v0, v1, v2;  // words of two DSRs
+  (* scratch *) logic [7:0] u3, v3;
   logic        bad, serial, to_end, send_end;
   logic        set_d, set_a, set_b;               // operands in memory or accumulators
   logic [3:0]  kd, ka, kb;
@@ -117,16 +117,16 @@ module wse_mover (
   // element between take and destination
   logic        c_v, c_d, c_t;                     // still to go to DST, to the second destination
   logic [31:0] c_a, c_b, c_r;
-  logic [31:0] word;
+  (* scratch *) logic [31:0] word;
   logic        c_done;                            // the sum has been made
   logic        tx_v;
-  logic ok_a, ok_b, end_mark, took;
+  (* scratch *) logic ok_a, ok_b, end_mark, took;
   logic [2:0]  infl;
-  logic quiet, acc_used;
+  (* scratch *) logic quiet, acc_used;
   // what outputs say, for the instruction's own use: an output that is written and then read in
   // one cycle is kept twice by a simulator
   logic [4:0]  from, to;
-  logic failing;
+  (* scratch *) logic failing;
 
   task automatic advance(input logic [1:0] i);
     left[i] = left[i] - 16'd1;

@@ -173,8 +173,8 @@ module wse_ramp (
 
   // What is read of a register is read before it is written, in the order of these lines, and reset
   // comes last: so a simulator keeps no second copy of it.
-  logic [31:0] s0, s1, s2, s3, set, set_n;
-  logic [23:0] pop, push, push_n, inc, dec, c0, c1, owed, one, one_n, q0, q1, q2;
+  (* scratch *) logic [31:0] s0, s1, s2, s3, set, set_n;
+  (* scratch *) logic [23:0] pop, push, push_n, inc, dec, c0, c1, owed, one, one_n, q0, q1, q2;
   always @(posedge clk_i) begin
     rx_cr_valid_o <= 1'b0;
     rn_cr_valid_o <= 1'b0;
@@ -332,8 +332,8 @@ module wse_ramp (
   assign m0t_ready_o = m0_go && !(m1_go && turn);
   assign m1t_ready_o = m1_go && !(m0_go && !turn);
 
-  logic [23:0] give, take, inc_t, dec_t;
-  logic go;
+  (* scratch *) logic [23:0] give, take, inc_t, dec_t;
+  (* scratch *) logic go;
   always @(posedge clk_i) begin
     go = st_ready_o || m0t_valid_i || m1t_valid_i;
     tx_valid_o <= go;

@@ -104,7 +104,7 @@ module wse_rv32 (
   logic        f_out;                     // request out
   logic        f_in /*verilator public_flat_rw*/;        // row there; poke into SRAM: set to 0
   logic [11:0] f_row, f_in_row;
-  logic [11:0] f_want;
+  (* scratch *) logic [11:0] f_want;
 
   typedef enum logic [2:0] {StRun, StLoad, StDiv, StTask, StSend, StHalt} state_e;
   state_e      state;
@@ -116,19 +116,19 @@ module wse_rv32 (
 
   // ---- the instruction ----
   logic [31:0] insn, res, npc;
-  logic [31:0] a, b, imm, target, tval, cause, word, old, val;
+  (* scratch *) logic [31:0] a, b, imm, target, tval, cause, word, old, val;
   logic [4:0]  rd;
-  logic [4:0] rs1, rs2;
-  logic [6:0] opc, f7;
+  (* scratch *) logic [4:0] rs1, rs2;
+  (* scratch *) logic [6:0] opc, f7;
   logic [2:0]  f3;
   logic        withdrawn;
-  logic lands, wr, trap, jump, retire, count_minstret, count_mcycle, taken, ok,
+  (* scratch *) logic lands, wr, trap, jump, retire, count_minstret, count_mcycle, taken, ok,
       wait_now, in_sram;
-  logic [63:0] p64;
+  (* scratch *) logic [63:0] p64;
   logic [31:0] dq, dr, dd;                // division
   logic        dneg_q, dneg_r;
   logic [5:0]  dn;
-  logic [4:0] csr_rs1;
+  (* scratch *) logic [4:0] csr_rs1;
 
   function automatic logic has(input logic [11:0] r);
     has = ib_ok[r[2:0]] && ib_tag[r[2:0]] == r[11:3];

@@ -64,9 +64,9 @@ module wse_tasks (
                |(one & 32'haaaaaaaa)};
   endfunction
 
-  logic [31:0] wtask, one;  // tasks with a wavelet
-  logic [23:0] cand;
-  logic [4:0] color;
+  (* scratch *) logic [31:0] wtask, one;  // tasks with a wavelet
+  (* scratch *) logic [23:0] cand;
+  (* scratch *) logic [4:0] color;
   task automatic wavelet_tasks;
     integer c;
     wtask = '0;

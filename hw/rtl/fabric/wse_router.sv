@@ -93,26 +93,26 @@ module wse_router (
   logic        live;                // something moved in the last cycle
 
   // values of one cycle
-  logic [6:0] hin [NP];
-  logic [31:0] din [NP];
-  logic [5:0] crin [NP];
-  logic [6:0] hout [NP];
-  logic [31:0] dout [NP];
-  logic [5:0] crout [NP];
-  logic [6:0] hout_rn;
-  logic [31:0] dout_rn;
-  logic [1:0] slot [NP];    // where this cycle's arrival is stored
+  (* scratch *) logic [6:0] hin [NP];
+  (* scratch *) logic [31:0] din [NP];
+  (* scratch *) logic [5:0] crin [NP];
+  (* scratch *) logic [6:0] hout [NP];
+  (* scratch *) logic [31:0] dout [NP];
+  (* scratch *) logic [5:0] crout [NP];
+  (* scratch *) logic [6:0] hout_rn;
+  (* scratch *) logic [31:0] dout_rn;
+  (* scratch *) logic [1:0] slot [NP];    // where this cycle's arrival is stored
   // the arrival is at the head: its data has not been written yet
-  logic [23:0] fresh [NP];
-  logic [23:0] blk, e, m, h, k;
-  logic [4:0] col;
-  logic [1:0] head;
-  logic [31:0] data;
-  logic ctl;
-  logic [2:0] p, npop;
-  logic [1:0] side;
-  logic late;
-  integer i, o;
+  (* scratch *) logic [23:0] fresh [NP];
+  (* scratch *) logic [23:0] blk, e, m, h, k;
+  (* scratch *) logic [4:0] col;
+  (* scratch *) logic [1:0] head;
+  (* scratch *) logic [31:0] data;
+  (* scratch *) logic ctl;
+  (* scratch *) logic [2:0] p, npop;
+  (* scratch *) logic [1:0] side;
+  (* scratch *) logic late;
+  (* scratch *) integer i, o;
   logic        overrun;             // a wavelet arrived that had no credit (assertion only)
 
   function automatic logic [4:0] onehot24(input logic [23:0] x);
