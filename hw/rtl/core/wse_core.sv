@@ -76,6 +76,7 @@ module wse_core (
   output logic [31:0] fault_addr_o,
   output logic [31:0] fault_color_o,
   output logic [31:0] fault_value_o,
+  output logic [2:0]  any_o,            // held; not done; faulted, or done with a value but 0
   output logic        moved_o,
   output logic [31:0] wait_cause_o,
   output logic [31:0] wait_color_o,
@@ -97,6 +98,7 @@ module wse_core (
   logic [15:0] q_addr;
   logic [31:0] q_lo, q_hi;
   logic        rd_out, rd_hi;
+  logic        bad_value;               // of done_value_o: not 0
   logic        start;
   logic [31:0] start_pc;
   logic        clr, rst;
@@ -163,6 +165,7 @@ module wse_core (
   assign faulted_o = faulted;
   assign held_o = (!run && !goes) || halt;
   assign svc_busy_o = scrubbing;
+  assign any_o = {held_o, !done_o, faulted | (done_o & bad_value)};
 
   always @(posedge clk_i) begin
     flush <= 1'b0;
@@ -192,6 +195,7 @@ module wse_core (
     if (rv_done && !faulted) begin
       done_o <= 1'b1;
       done_value_o <= rv_done_value;
+      bad_value <= rv_done_value != '0;
     end
     if (run && !faulted && (rv_fault || l_fault || m0_fault || m1_fault)) begin
       faulted <= 1'b1;

@@ -60,6 +60,8 @@ module wse_wafer #(
   localparam int unsigned SC = COLS / NS, SI = ROWS * SC;  // columns and cores of a part
 
   // status of the cores
+  logic [2:0]  any_of [NC];                   // as any_t
+  // the rest of it is looked at while the executor of START names cores, data while a read returns
   logic        held [NC];
   logic        done [NC];
   logic [31:0] done_value [NC];
@@ -78,6 +80,7 @@ module wse_wafer #(
   logic [3:0]  sent [NC];                     // by the ports to the neighbours
   logic [31:0] rdata_lo [NC];                 // part after part
   logic [31:0] rdata_hi [NC];
+  logic [3*NS-1:0] rd_on;                     // a read is on its way: in the core, back
 
   for (genvar r = 0; r < ROWS; r++) begin : g_row
     for (genvar c = 0; c < COLS; c++) begin : g_col
@@ -88,6 +91,9 @@ module wse_wafer #(
       logic [4:0]  c_tx_color, c_rx_cr_color, c_rn_cr_color, rt_color;
       logic [31:0] c_tx_data, c_rx_data, c_rn_data;
       logic [7:0]  rt_cfg;
+      logic        c_held, c_done;
+      logic [31:0] c_rdata_lo, c_rdata_hi, c_value, c_fault_cause, c_fault_pc, c_fault_addr,
+          c_fault_color, c_fault_value, c_wait_cause, c_wait_color;
       logic [5:0]  c_tx_cr;
       logic [6:0]  c_rx_head, c_rn_head;
       // Links: outputs of this router (o_), their arrival at this router from the neighbours (i_),
@@ -181,23 +187,36 @@ module wse_wafer #(
         .svc_addr_i      (svc_addr_i[16*S +: 16]),
         .svc_wdata_lo_i  (svc_wdata_lo_i[32*S +: 32]),
         .svc_wdata_hi_i  (svc_wdata_hi_i[32*S +: 32]),
-        .svc_rdata_lo_o  (rdata_lo[SN]),
-        .svc_rdata_hi_o  (rdata_hi[SN]),
+        .svc_rdata_lo_o  (c_rdata_lo),
+        .svc_rdata_hi_o  (c_rdata_hi),
         .svc_busy_o      (busy[N]),
-        .held_o          (held[N]),
-        .done_o          (done[N]),
-        .done_value_o    (done_value[N]),
+        .held_o          (c_held),
+        .done_o          (c_done),
+        .done_value_o    (c_value),
         .faulted_o       (faulted[N]),
-        .fault_cause_o   (fault_cause[N]),
-        .fault_pc_o      (fault_pc[N]),
-        .fault_addr_o    (fault_addr[N]),
-        .fault_color_o   (fault_color[N]),
-        .fault_value_o   (fault_value[N]),
+        .fault_cause_o   (c_fault_cause),
+        .fault_pc_o      (c_fault_pc),
+        .fault_addr_o    (c_fault_addr),
+        .fault_color_o   (c_fault_color),
+        .fault_value_o   (c_fault_value),
+        .any_o           (any_of[N]),
         .moved_o         (moved[N]),
-        .wait_cause_o    (wait_cause[N]),
-        .wait_color_o    (wait_color[N]),
+        .wait_cause_o    (c_wait_cause),
+        .wait_color_o    (c_wait_color),
         .cnt_o           (counts[N])
       );
+      assign held[N] = st_en_i ? c_held : 1'b0;
+      assign done[N] = st_en_i ? c_done : 1'b0;
+      assign done_value[N] = st_en_i ? c_value : '0;
+      assign fault_cause[N] = st_en_i ? c_fault_cause : '0;
+      assign fault_pc[N] = st_en_i ? c_fault_pc : '0;
+      assign fault_addr[N] = st_en_i ? c_fault_addr : '0;
+      assign fault_color[N] = st_en_i ? c_fault_color : '0;
+      assign fault_value[N] = st_en_i ? c_fault_value : '0;
+      assign wait_cause[N] = st_en_i ? c_wait_cause : '0;
+      assign wait_color[N] = st_en_i ? c_wait_color : '0;
+      assign rdata_lo[SN] = rd_on[3*S+2] ? c_rdata_lo : '0;
+      assign rdata_hi[SN] = rd_on[3*S+2] ? c_rdata_hi : '0;
       assign sent[N] = {o_w_head[6], o_s_head[6], o_e_head[6], o_n_head[6]};
 
       wse_router u_router (
@@ -260,7 +279,7 @@ module wse_wafer #(
   logic [23:0] rd_q0 [NS], rd_q1 [NS], rd_q2 [NS];
 
   always @(posedge clk_i) begin : p_seq
-    integer i, k, n;
+    integer i, k;
     mv = 1'b0;
     flt = 1'b0;
     bsy = 1'b0;
@@ -278,13 +297,8 @@ module wse_wafer #(
     st_any_o <= any;
     for (i = 0; i < ROWS; i++) begin
       any = '0;
-      if (st_rows_i[i]) begin
-        for (k = 0; k < COLS; k++) begin
-          n = i * COLS + k;
-          if (st_cols_i[k])
-            any = any | {held[n], !done[n], faulted[n] | (done[n] && done_value[n] != 32'd0)};
-        end
-      end
+      if (st_rows_i[i])
+        for (k = 0; k < COLS; k++) any = any | (any_of[i * COLS + k] & {3{st_cols_i[k]}});
       {r_held[i], r_open[i], r_bad[i]} = any;
     end
 
@@ -295,6 +309,7 @@ module wse_wafer #(
       rd_q2[i] = rd_q1[i];
       rd_q1[i] = rd_q0[i];
       rd_q0[i] = svc_rd_core_i[24*i +: 24];
+      rd_on[3*i +: 3] <= {rd_on[3*i +: 2], svc_op_i[4*i +: 4] == 4'd2};
     end
 
     if (st_en_i) begin

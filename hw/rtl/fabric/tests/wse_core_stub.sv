@@ -47,6 +47,7 @@ module wse_core (
   output logic [31:0] fault_addr_o,
   output logic [31:0] fault_color_o,
   output logic [31:0] fault_value_o,
+  output logic [2:0]  any_o,
   output logic        moved_o,
   output logic [31:0] wait_cause_o,
   output logic [31:0] wait_color_o,
@@ -95,6 +96,7 @@ module wse_core (
   assign fault_addr_o = '0;
   assign fault_color_o = '0;
   assign fault_value_o = '0;
+  assign any_o = {held_o, !done_o, faulted_o | (done_o & st[1])};
   assign moved_o = 1'b0;
   assign wait_cause_o = '0;
   assign wait_color_o = '0;
