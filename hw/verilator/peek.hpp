@@ -10,12 +10,7 @@ bool range_ok(uint32_t core, uint32_t addr, size_t len)
 
 uint32_t *word(Core *c, uint32_t i)
 {
-	switch (i & 3) {
-	case 0: return &c->u_memory__DOT__u_sram__DOT__m0[i >> 2];
-	case 1: return &c->u_memory__DOT__u_sram__DOT__m1[i >> 2];
-	case 2: return &c->u_memory__DOT__u_sram__DOT__m2[i >> 2];
-	default: return &c->u_memory__DOT__u_sram__DOT__m3[i >> 2];
-	}
+	return &c->u_memory__DOT__u_sram__DOT__m[i >> 2][i & 3];
 }
 
 // the bytes that a store which has retired will still write: its enables are of a row of 16

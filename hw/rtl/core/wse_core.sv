@@ -171,15 +171,17 @@ module wse_core (
     flush <= 1'b0;
     start <= start && booting;          // kept until the task unit has been cleared
     rd_out <= q_op == 4'd2;
-    rd_hi <= q_addr[3];
+    if (q_op == 4'd2) rd_hi <= q_addr[3];
     if (rd_out) begin
       svc_rdata_lo_o <= rd_hi ? b_rd2 : b_rd0;
       svc_rdata_hi_o <= rd_hi ? b_rd3 : b_rd1;
     end
     q_op <= svc_sel_i ? svc_op_i : '0;
-    q_addr <= svc_addr_i;
-    q_lo <= svc_wdata_lo_i;
-    q_hi <= svc_wdata_hi_i;
+    if (svc_sel_i) begin
+      q_addr <= svc_addr_i;
+      q_lo <= svc_wdata_lo_i;
+      q_hi <= svc_wdata_hi_i;
+    end
     if (scrubbing && q_op != 4'd1 && q_op != 4'd2) begin
       scrub_row <= scrub_row + 12'd1;
       scrubbing <= scrub_row != 12'(wse_regs_pkg::SRAM_BYTES / 16 - 1);
@@ -208,7 +210,7 @@ module wse_core (
       fault_value_o <= rv_fault ? '0 : l_fault ? l_fault_value : m0_fault ? m0_fault_value :
           m1_fault_value;
     end
-    case (q_op)
+    if (q_op != 4'd0) case (q_op)
       4'd3, 4'd5, 4'd6: begin
         run <= 1'b0;
         booting <= 1'b1;

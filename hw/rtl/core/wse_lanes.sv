@@ -198,7 +198,12 @@ module wse_lanes (
   endtask
 
   (* scratch *) logic failing;          // fault_o, before it is written
-  always @(posedge clk_i) begin
+  // nothing to do, and nothing said in the last cycle: all registers stand
+  logic        live;
+  (* scratch *) logic idle;
+  always @(posedge clk_i) if (live || ins_valid_i || clr_i || m0_re_i || m1_re_i || m0_we_i ||
+      m1_we_i) begin
+    idle = state == StIdle && !ins_valid_i && !stop_i;
     failing = fault_o;
     act_o <= 1'b0;
     unb_o <= 1'b0;
@@ -622,6 +627,7 @@ module wse_lanes (
     // ---- the movers' writes ----
     if (m0_we_i && !clr_i) put(m0_wa_i, m0_wd_i);
     if (m1_we_i && !clr_i) put(m1_wa_i, m1_wd_i);
+    live = !idle;
   end
 
 `ifndef SYNTHESIS

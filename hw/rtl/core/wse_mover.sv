@@ -127,6 +127,9 @@ module wse_mover (
   // one cycle is kept twice by a simulator
   logic [4:0]  from, to;
   (* scratch *) logic failing;
+  // nothing to do, and nothing said in the last cycle: all registers stand
+  logic        live;
+  (* scratch *) logic idle;
 
   task automatic advance(input logic [1:0] i);
     left[i] = left[i] - 16'd1;
@@ -227,7 +230,8 @@ module wse_mover (
     state = StIdle;
   endtask
 
-  always @(posedge clk_i) begin
+  always @(posedge clk_i) if (live || ins_valid_i || clr_i) begin
+    idle = state == StIdle && !ins_valid_i && !tx_v && !m_req;
     failing = fault_o;
     ins_take_o <= 1'b0;
     act_o <= 1'b0;
@@ -557,6 +561,7 @@ module wse_mover (
       end
       tx_infl_o <= infl;
     end
+    live = !idle;
   end
 
 `ifndef SYNTHESIS

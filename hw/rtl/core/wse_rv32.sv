@@ -271,7 +271,13 @@ module wse_rv32 (
     end
   endtask
 
-  always @(posedge clk_i) begin
+  // TNEXT or RECV waits, and nothing is on its way: all but mcycle stands
+  logic        asleep;
+  (* scratch *) logic waits;
+  always @(posedge clk_i) if (asleep && !(ans_i || stop_i || redo || clr_i || flush_i)) begin
+    mcycle = mcycle + 64'd1;
+  end else begin
+    waits = state == StTask && !clr_i && !f_in && !f_out && !st_req && !l_in;
     tr_valid = 1'b0;
     retire_o <= 1'b0;
     iq_valid_o <= 1'b0;
@@ -655,5 +661,6 @@ module wse_rv32 (
         end
       end
     end
+    asleep = waits && state == StTask && !stop_i && !redo;
   end
 endmodule

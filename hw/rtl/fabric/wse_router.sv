@@ -112,13 +112,61 @@ module wse_router (
   (* scratch *) logic [2:0] p, npop;
   (* scratch *) logic [1:0] side;
   (* scratch *) logic late;
-  (* scratch *) integer i, o;
+  (* scratch *) integer i;
   logic        overrun;             // a wavelet arrived that had no credit (assertion only)
 
   function automatic logic [4:0] onehot24(input logic [23:0] x);
     onehot24 = {|(x & 24'hff0000), |(x & 24'h00ff00), |(x & 24'hf0f0f0),
                 |(x & 24'hcccccc), |(x & 24'haaaaaa)};
   endfunction
+
+  // Steps of a cycle for one port; written out for each below, so that a simulator knows which.
+  // Credits of an output that came back.
+  task automatic returned(input integer n);
+    if (crin[n][5] || (n == 4 && tx_rn_cr_valid_i)) begin
+      k = crin[n][5] ? 24'b1 << crin[n][4:0] : '0;
+      if (n == 4 && tx_rn_cr_valid_i) k = k | (24'b1 << tx_rn_cr_color_i);
+      m = c0[n] & k;
+      c0[n] = c0[n] ^ k;
+      e = c1[n] & m;
+      c1[n] = c1[n] ^ m;
+      c2[n] = c2[n] ^ e;
+    end
+  endtask
+  // A wavelet that came to an input.
+  task automatic arrival(input integer n);
+    fresh[n] = '0;
+    slot[n] = '0;
+    if (hin[n][6]) begin
+      h = 24'b1 << hin[n][4:0];
+      fresh[n] = h & ~nonempty[n];
+      nonempty[n] = nonempty[n] | h;
+      slot[n] = {|(wp1[n] & h), |(wp0[n] & h)};
+      overrun = overrun | (fresh[n] == 24'd0 && slot[n] == {|(rp1[n] & h), |(rp0[n] & h)});
+      wp1[n] = wp1[n] ^ (wp0[n] & h);
+      wp0[n] = wp0[n] ^ h;
+      qctl[{3'(n), slot[n]}] = hin[n][5] ? qctl[{3'(n), slot[n]}] | h
+                                         : qctl[{3'(n), slot[n]}] & ~h;
+    end
+  endtask
+  // The wavelet of input p, color h, where its route has an output.
+  task automatic leaves(input integer n);
+    if ((txmask[n] & h) != 24'd0) begin
+      if (n == 4 && p == 3'd0) begin
+        hout_rn = {1'b1, ctl, col};
+        dout_rn = data;
+      end else begin
+        hout[n] = {1'b1, ctl, col};
+        dout[n] = data;
+        blk = blk | (n == 4 ? txmask[n] & ~rxmask[0] : txmask[n]);
+      end
+      k = h & ~c0[n];            // borrow
+      c0[n] = c0[n] ^ h;
+      m = k & ~c1[n];
+      c1[n] = c1[n] ^ k;
+      c2[n] = c2[n] ^ m;
+    end
+  endtask
 
   always @(posedge clk_i) begin : p_seq
     if (!rst_ni || clear_i) begin
@@ -154,33 +202,11 @@ module wse_router (
         crin[0] = tx_n_cr_i; crin[1] = tx_e_cr_i; crin[2] = tx_s_cr_i; crin[3] = tx_w_cr_i;
         crin[4] = {tx_r_cr_valid_i, tx_r_cr_color_i};
 
+        returned(0); returned(1); returned(2); returned(3); returned(4);
         blk = '0;
+        for (i = 0; i < NP; i++) blk = blk | (txmask[i] & ~(c0[i] | c1[i] | c2[i]));
+        arrival(0); arrival(1); arrival(2); arrival(3); arrival(4);
         for (i = 0; i < NP; i++) begin
-          // credits that came back
-          if (crin[i][5] || (i == 4 && tx_rn_cr_valid_i)) begin
-            k = crin[i][5] ? 24'b1 << crin[i][4:0] : '0;
-            if (i == 4 && tx_rn_cr_valid_i) k = k | (24'b1 << tx_rn_cr_color_i);
-            m = c0[i] & k;
-            c0[i] = c0[i] ^ k;
-            e = c1[i] & m;
-            c1[i] = c1[i] ^ m;
-            c2[i] = c2[i] ^ e;
-          end
-          blk = blk | (txmask[i] & ~(c0[i] | c1[i] | c2[i]));
-          // arrivals
-          fresh[i] = '0;
-          slot[i] = '0;
-          if (hin[i][6]) begin
-            h = 24'b1 << hin[i][4:0];
-            fresh[i] = h & ~nonempty[i];
-            nonempty[i] = nonempty[i] | h;
-            slot[i] = {|(wp1[i] & h), |(wp0[i] & h)};
-            overrun = overrun | (fresh[i] == 24'd0 && slot[i] == {|(rp1[i] & h), |(rp0[i] & h)});
-            wp1[i] = wp1[i] ^ (wp0[i] & h);
-            wp0[i] = wp0[i] ^ h;
-            qctl[{3'(i), slot[i]}] = hin[i][5] ? qctl[{3'(i), slot[i]}] | h
-                                               : qctl[{3'(i), slot[i]}] & ~h;
-          end
           hout[i] = '0;
           dout[i] = '0;
           crout[i] = '0;
@@ -220,23 +246,7 @@ module wse_router (
             crout[p] = {1'b1, col};
             if (p == 3'd4) sent = 1'b1;
             npop = npop + 3'd1;
-            for (o = 0; o < NP; o++) begin
-              if ((txmask[o] & h) != 24'd0) begin
-                if (o == 4 && p == 3'd0) begin
-                  hout_rn = {1'b1, ctl, col};
-                  dout_rn = data;
-                end else begin
-                  hout[o] = {1'b1, ctl, col};
-                  dout[o] = data;
-                  blk = blk | (o == 4 ? txmask[o] & ~rxmask[0] : txmask[o]);
-                end
-                k = h & ~c0[o];            // borrow
-                c0[o] = c0[o] ^ h;
-                m = k & ~c1[o];
-                c1[o] = c1[o] ^ k;
-                c2[o] = c2[o] ^ m;
-              end
-            end
+            leaves(0); leaves(1); leaves(2); leaves(3); leaves(4);
           end
         end
 

@@ -92,12 +92,17 @@ module wse_dma (
   logic        rgo;
 
   always_comb begin
-    rsel = rlast_client + 2'd1;
-    if (!rreq_valid_i[rsel]) rsel = rlast_client + 2'd2;
-    if (!rreq_valid_i[rsel]) rsel = rlast_client + 2'd3;
-    if (!rreq_valid_i[rsel]) rsel = rlast_client;
-    rgo = rreq_valid_i[rsel] && !flush_i && (!arvalid_o || arready_i) && (rf_wp - rf_rp != 7'(RN));
-    rreq_ready_o = rgo ? 4'b1 << rsel : 4'b0;
+    rsel = '0;
+    rgo = 1'b0;
+    rreq_ready_o = '0;
+    if (rreq_valid_i != '0) begin
+      rsel = rlast_client + 2'd1;
+      if (!rreq_valid_i[rsel]) rsel = rlast_client + 2'd2;
+      if (!rreq_valid_i[rsel]) rsel = rlast_client + 2'd3;
+      if (!rreq_valid_i[rsel]) rsel = rlast_client;
+      rgo = !flush_i && (!arvalid_o || arready_i) && (rf_wp - rf_rp != 7'(RN));
+      rreq_ready_o = rgo ? 4'b1 << rsel : 4'b0;
+    end
   end
 
   // ---- writes ----
@@ -109,16 +114,25 @@ module wse_dma (
   logic [5:0]  wleft;
 
   always_comb begin
-    wsel = (wlast_client == 2'd2) ? 2'd0 : wlast_client + 2'd1;
-    if (!wreq_valid_i[wsel]) wsel = (wsel == 2'd2) ? 2'd0 : wsel + 2'd1;
-    if (!wreq_valid_i[wsel]) wsel = (wsel == 2'd2) ? 2'd0 : wsel + 2'd1;
-    wtake = wbusy && (!wvalid_o || wready_i);
-    // the next burst follows in the next cycle
-    wend = wtake && wdat_valid_i[wcur] && wleft == 6'd1;
-    wgo = wreq_valid_i[wsel] && !flush_i && (!wbusy || wend) && (!awvalid_o || awready_i) &&
-          (wf_wp - wf_rp != 6'(WN));
-    wreq_ready_o = wgo ? 3'b1 << wsel : 3'b0;
-    wdat_ready_o = (wtake && !flush_i) ? 3'b1 << wcur : 3'b0;
+    wsel = '0;
+    wtake = 1'b0;
+    wend = 1'b0;
+    wgo = 1'b0;
+    wreq_ready_o = '0;
+    wdat_ready_o = '0;
+    if (wbusy) begin
+      wtake = !wvalid_o || wready_i;
+      // the next burst follows in the next cycle
+      wend = wtake && wdat_valid_i[wcur] && wleft == 6'd1;
+      wdat_ready_o = (wtake && !flush_i) ? 3'b1 << wcur : 3'b0;
+    end
+    if (wreq_valid_i != '0) begin
+      wsel = (wlast_client == 2'd2) ? 2'd0 : wlast_client + 2'd1;
+      if (!wreq_valid_i[wsel]) wsel = (wsel == 2'd2) ? 2'd0 : wsel + 2'd1;
+      if (!wreq_valid_i[wsel]) wsel = (wsel == 2'd2) ? 2'd0 : wsel + 2'd1;
+      wgo = !flush_i && (!wbusy || wend) && (!awvalid_o || awready_i) && (wf_wp - wf_rp != 6'(WN));
+      wreq_ready_o = wgo ? 3'b1 << wsel : 3'b0;
+    end
   end
 
   assign rready_o = 1'b1;
