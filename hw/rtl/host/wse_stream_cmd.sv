@@ -17,7 +17,9 @@ module wse_stream_cmd #(
   output wse_port_pkg::cmd_t  cmd_o,
   // mask words, as in wse_stream_mask
   output logic [4*COLS-1:0]   m_valid_o,
-  output logic [256*COLS-1:0] m_word_o,
+  output logic [256*COLS-1:0] m_word0_o,
+  output logic [256*COLS-1:0] m_word1_o,
+  output logic [4*COLS-1:0]   m_second_o,
   input  logic [4*COLS-1:0]   m_pop_i,
   // requests of the executor, tag 1:0 0 or 1
   input  wse_port_pkg::rreq_t d_req_i,
@@ -47,7 +49,8 @@ module wse_stream_cmd #(
     .mcstride_i(cmd_o.mcstride),
     .nblk_i(cmd_o.nline), .kcol_i(cmd_o.kcol), .nfeat_i(cmd_o.nfeat), .col0_i(cmd_o.col0),
     .cols_i(cmd_o.cols),
-    .valid_o(m_valid_o), .word_o(m_word_o), .pop_i(m_pop_i), .rreq_valid_o(m_req.valid),
+    .valid_o(m_valid_o), .word0_o(m_word0_o), .word1_o(m_word1_o), .second_o(m_second_o),
+    .pop_i(m_pop_i), .rreq_valid_o(m_req.valid),
     .rreq_ready_i,
     .rreq_addr_o(m_addr), .rreq_tag_o(m_req.tag), .rd_valid_i(rd_i.valid), .rd_data_i,
     .rd_err_i(rd_i.err), .rd_tag_i(rd_i.tag)

@@ -92,7 +92,8 @@ module wse_stream_in #(
   logic [2:0]  cr [24*COLS];                    // credits {column, color}
 
   logic [N-1:0] m_valid, m_pop;
-  logic [64*N-1:0] m_word;
+  logic [64*N-1:0] m_word0, m_word1;
+  logic [N-1:0] m_second;
   logic         m_stop;
 
   logic        hit, fill, found, take, each;
@@ -135,7 +136,8 @@ module wse_stream_in #(
     .clk_i, .rst_ni, .c0_i, .ld_i({ld_i, ld_idx_i}), .ld_word_i, .go_i, .stop_i(m_stop),
     .cmd_o(cmd),
     .m_valid_o(m_valid),
-    .m_word_o(m_word), .m_pop_i(m_pop), .d_req_i({d_valid, d_beats, d_tag}), .d_addr_i(d_addr),
+    .m_word0_o(m_word0), .m_word1_o(m_word1), .m_second_o(m_second),
+    .m_pop_i(m_pop), .d_req_i({d_valid, d_beats, d_tag}), .d_addr_i(d_addr),
     .d_ready_o(d_ready),
     .rreq_o(rreq), .rreq_addr_o, .rreq_ready_i, .rd_i({rd_valid_i, rd_err_i, rd_tag_i}), .rd_data_i
   );
@@ -259,9 +261,10 @@ module wse_stream_in #(
                     element(in_valid && in_at == at ? rd_data_i : ring[64*ix +: 64], kk);
                 ready[f] = (index_only || cmd.linear || r_have[ix] != 5'd0) &&
                     (!cmd.masked || (m_valid[ix] && !m_pop[ix]));
-                want[f] = (!cmd.masked || m_word[{ix, p_k[c][5:0]}]) &&
-                    (cmd.linear || !(dropz && v[f][30:0] == 31'd0)) &&
+                want[f] = (cmd.linear || !(dropz && v[f][30:0] == 31'd0)) &&
                           f >= 32'(p_f[c]) && f < 32'(cmd.nfeat);
+                if (cmd.masked && !(m_second[ix] ? m_word1[{ix, p_k[c][5:0]}]
+                                                 : m_word0[{ix, p_k[c][5:0]}])) want[f] = 1'b0;
               end
               pick = want[0] ? 3'd0 : want[1] ? 3'd1 : want[2] ? 3'd2 : want[3] ? 3'd3 : 3'd4;
               ix = IW'(4 * c + 32'(p_w[c][3:2]));

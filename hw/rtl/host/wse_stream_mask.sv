@@ -25,9 +25,12 @@ module wse_stream_mask #(
   input  logic [15:0]       cols_i,
   // a word for {column, feature}
   output logic [4*COLS-1:0] valid_o,
-  // 64 bits each; changes before valid_o says so, or in the cycle
-  output logic [256*COLS-1:0] word_o,
-                                              // after a pop
+  // The two words of each, 64 bits, and which is the present one. It changes before valid_o says
+  // so, or in the cycle after a pop. A user looks up the bit that it wants: registers, so that a
+  // simulator does nothing for words that stand.
+  output logic [256*COLS-1:0] word0_o,
+  output logic [256*COLS-1:0] word1_o,
+  output logic [4*COLS-1:0]   second_o,
   input  logic [4*COLS-1:0] pop_i,
   // bus; tag 1:0 is 2 for a word, 3 for a page-list entry, 23:6 {column, feature}
   output logic              rreq_valid_o,
@@ -44,6 +47,7 @@ module wse_stream_mask #(
 
   logic        run, wait_q;
   logic [N-1:0] rp_q;                          // which of a row's two words is the present one
+  logic [N-1:0] wp_q;                          // which comes next
   logic [1:0]  have_q [N];                     // words here
   logic [1:0]  asked_q [N];                    // words here or on their way
   (* ram_style = "distributed" *) logic [63:0] row_q [N];   // offset of the row of bits
@@ -76,18 +80,17 @@ module wse_stream_mask #(
   );
 
   assign word_en = rd_valid_i && rd_tag_i[1:0] == 2'd2 && !rd_err_i;
-  for (genvar g = 0; g < N; g++) begin : g_word
-    (* ram_style = "distributed" *) logic [63:0] mem [2];
-    logic        wp;
-
-    assign word_o[64*g +: 64] = mem[rp_q[g]];
-    always @(posedge clk_i) begin : p_mem
-      if (go_i) wp <= 1'b0;
-      else if (word_en && IW'(rd_tag_i[23:6]) == IW'(g)) begin
-        mem[wp] <= rd_data_i;
-        wp <= ~wp;
-      end
-    end
+  assign second_o = rp_q;
+  always @(posedge clk_i) begin : p_word
+    integer i;
+    if (go_i) wp_q <= '0;
+    else if (word_en)
+      for (i = 0; i < N; i++)
+        if (IW'(rd_tag_i[23:6]) == IW'(i)) begin
+          if (wp_q[i]) word1_o[64*i +: 64] <= rd_data_i;
+          else word0_o[64*i +: 64] <= rd_data_i;
+          wp_q[i] <= ~wp_q[i];
+        end
   end
 
   always @(posedge clk_i) begin : p_seq

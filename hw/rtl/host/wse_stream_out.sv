@@ -115,7 +115,8 @@ module wse_stream_out #(
   logic [6:0]  rd_out, wr_out;
 
   logic [N-1:0] m_valid, m_pop;
-  logic [64*N-1:0] m_word;
+  logic [64*N-1:0] m_word0, m_word1;
+  logic [N-1:0] m_second;
   logic         m_stop;
 
   logic        hit, fill, d_valid, d_ready;
@@ -147,7 +148,8 @@ module wse_stream_out #(
     .clk_i, .rst_ni, .c0_i, .ld_i({ld_i, ld_idx_i}), .ld_word_i, .go_i, .stop_i(m_stop),
     .cmd_o(cmd),
     .m_valid_o(m_valid),
-    .m_word_o(m_word), .m_pop_i(m_pop), .d_req_i({d_valid, 6'd1, 24'd1}), .d_addr_i(d_addr),
+    .m_word0_o(m_word0), .m_word1_o(m_word1), .m_second_o(m_second),
+    .m_pop_i(m_pop), .d_req_i({d_valid, 6'd1, 24'd1}), .d_addr_i(d_addr),
     .d_ready_o(d_ready),
     .rreq_o(rreq), .rreq_addr_o, .rreq_ready_i, .rd_i({rd_valid_i, rd_err_i, rd_tag_i}), .rd_data_i
   );
@@ -170,30 +172,32 @@ module wse_stream_out #(
     logic [32:0] q_out;
     logic [1:0]  q_wp [24];
     logic [4:0]  q_in;                                              // color of the arrival
-    logic [3:0]  en;
-    logic [SW-1:0] at;
-    logic [15:0] lo, hi;
 
     assign q_in = south_head_i[7*g +: 5];
     assign q_out = q_mem[{color_o, q_rp[QW'(24 * g) + QW'(color_o)]}];
     assign {q_ctl[g], q_data[32*g +: 32]} = q_out;
     assign b_all[64*g +: 64] = c_mem[{b_ix[1:0], ~g_bank[b_ix], b_at}];
-    assign at = s_at[SW*g +: SW];
-    assign en = half ? 4'd1 << at[1:0] : at[1] ? 4'b1100 : 4'b0011;
-    assign lo = s_val[32*g +: 16];
-    assign hi = half ? lo : s_val[32*g+16 +: 16];
 
     always @(posedge clk_i) begin : p_mem
       integer i;
+      logic [3:0] en;
+      logic [SW-1:0] at;
+      logic [15:0] lo, hi;
       if (!rst_ni || clear_i) for (i = 0; i < 24; i++) q_wp[i] = '0;
       if (south_head_i[7*g+6]) begin
         q_mem[{q_in, q_wp[q_in]}] <= {south_head_i[7*g+5], south_data_i[32*g +: 32]};
         q_wp[q_in] = q_wp[q_in] + 2'd1;
       end
-      if (s_we[g] && en[0]) c_mem[at[SW-1:2]][15:0] <= lo;
-      if (s_we[g] && en[1]) c_mem[at[SW-1:2]][31:16] <= hi;
-      if (s_we[g] && en[2]) c_mem[at[SW-1:2]][47:32] <= lo;
-      if (s_we[g] && en[3]) c_mem[at[SW-1:2]][63:48] <= hi;
+      if (s_we[g]) begin
+        at = s_at[SW*g +: SW];
+        en = half ? 4'd1 << at[1:0] : at[1] ? 4'b1100 : 4'b0011;
+        lo = s_val[32*g +: 16];
+        hi = half ? lo : s_val[32*g+16 +: 16];
+        if (en[0]) c_mem[at[SW-1:2]][15:0] <= lo;
+        if (en[1]) c_mem[at[SW-1:2]][31:16] <= hi;
+        if (en[2]) c_mem[at[SW-1:2]][47:32] <= lo;
+        if (en[3]) c_mem[at[SW-1:2]][63:48] <= hi;
+      end
     end
   end
 
@@ -341,8 +345,9 @@ module wse_stream_out #(
             for (f = 0; f < 4; f++) begin
               ix = IW'(4 * c + f);
               ready[f] = f >= 32'(cmd.nfeat) || !cmd.masked || (m_valid[ix] && !m_pop[ix]);
-              want[f] = (!cmd.masked || m_word[{ix, p_k[c][5:0]}]) && f >= 32'(p_f[c]) &&
-                  f < 32'(cmd.nfeat);
+              want[f] = f >= 32'(p_f[c]) && f < 32'(cmd.nfeat);
+              if (cmd.masked && !(m_second[ix] ? m_word1[{ix, p_k[c][5:0]}]
+                                               : m_word0[{ix, p_k[c][5:0]}])) want[f] = 1'b0;
             end
             pick = want[0] ? 3'd0 : want[1] ? 3'd1 : want[2] ? 3'd2 : want[3] ? 3'd3 : 3'd4;
             // a LINEAR element that ends a chunk waits until the one before has left

@@ -54,7 +54,8 @@ struct Bench : BlockTb<Vwse_stream_mask> {
 		uint64_t blk = taken[i] / words(), w = taken[i] % words();
 		uint64_t off =
 			moff + (blk * nfeat + i % 4) * rstride + uint64_t(i / 4 - col0) * mcstride;
-		uint64_t shown = top.word_o[2 * i] | uint64_t(top.word_o[2 * i + 1]) << 32;
+		const auto &word = top.second_o >> i & 1 ? top.word1_o : top.word0_o;
+		uint64_t shown = word[2 * i] | uint64_t(word[2 * i + 1]) << 32;
 
 		for (unsigned k = 64 * w; k < kcol && k < 64 * w + 64; k++) {
 			uint8_t byte;
