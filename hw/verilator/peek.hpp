@@ -232,6 +232,7 @@ int m_set_state(struct wse_machine *m, uint32_t core, const struct wse_core_stat
 	c->u_rv32__DOT__wdata = st->wdata;
 	c->u_rv32__DOT__winfo = st->winfo;
 	c->u_rv32__DOT__redo = 1;
+	CAT(TILE_CLASS, ___024root___eval_settle)(self(m)->top.rootp);
 	self(m)->still = 0;
 	return 0;
 }

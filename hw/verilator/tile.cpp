@@ -32,6 +32,9 @@ extern "C" {
 
 extern "C" const struct wse_machine_ops TILE_OPS;
 
+// Verilator's: what follows from registers without a clock
+void CAT(TILE_CLASS, ___024root___eval_settle)(CAT(TILE_CLASS, ___024root) * root);
+
 namespace {
 
 constexpr unsigned N = TILE_ROWS * TILE_COLS;

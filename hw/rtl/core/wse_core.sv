@@ -85,11 +85,13 @@ module wse_core (
 );
 
   // ---- control: held, booting, running, faulted ----
-  logic        run /*verilator public_flat_rw*/;
-  logic        booting /*verilator public_flat_rw*/;  // registers become zero ...
-  logic        goes /*verilator public_flat_rw*/;     // ... and then the core runs
-  logic        faulted /*verilator public_flat_rw*/;
-  logic        halt /*verilator public_flat_rw*/;     // a debugger's hold
+  // A debugger's poke writes them, and settles then what follows from them (hw/verilator/peek.hpp);
+  // public_flat_rw would have a simulator do so in every cycle.
+  logic        run /*verilator public_flat_rd*/;
+  logic        booting /*verilator public_flat_rd*/;  // registers become zero ...
+  logic        goes /*verilator public_flat_rd*/;     // ... and then the core runs
+  logic        faulted /*verilator public_flat_rd*/;
+  logic        halt /*verilator public_flat_rd*/;     // a debugger's hold
   logic        scrubbing, flush, stop;
   logic [4:0]  boot_idx;
   logic [31:0] boot_pc;
