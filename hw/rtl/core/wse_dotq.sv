@@ -25,12 +25,21 @@ module wse_dotq (
   logic [PW-1:0] rp, wp, head;
   logic [4:0]  count, taken;
 
-  assign taken = 5'(m0_pop_i) + 5'(m1_pop_i);
-  assign head = rp + PW'(taken);
   assign count_o = count;
-  assign valid_o = count > taken;
-  assign end_o = ends[head];
-  assign data_o = data[head];
+  always_comb begin
+    taken = '0;
+    head = '0;
+    valid_o = 1'b0;
+    end_o = 1'b0;
+    data_o = '0;
+    if (count != '0) begin
+      taken = 5'(m0_pop_i) + 5'(m1_pop_i);
+      head = rp + PW'(taken);
+      valid_o = count > taken;
+      end_o = ends[head];
+      data_o = data[head];
+    end
+  end
 
   always @(posedge clk_i) begin
     if (clr_i) begin
@@ -44,7 +53,7 @@ module wse_dotq (
         ends[wp] <= end_i;
         wp <= wp + 1'b1;
       end
-      rp <= head;
+      rp <= rp + PW'(taken);
       count <= count + 5'(push_i) - taken;
     end
   end

@@ -56,27 +56,23 @@ module wse_memory (
   output logic [31:0] rd2_o,
   output logic [31:0] rd3_o
 );
-  logic        svc, free, movers, scalar_first;
+  logic        svc, b_en;
   logic        late;                    // the scalar side waited in the last cycle
-  logic        b_en;
   logic [15:0] b_we;
   logic [11:0] b_row;
   logic [31:0] b_wd0, b_wd1, b_wd2, b_wd3;
 
   assign svc = svc_rd_i || svc_wr_i;
-  assign free = !svc && !scrub_i;
-  assign movers = m0_req_i || m1_req_i;
-  assign scalar_first = late && (ls_req_i || if_req_i);
-  assign m0_gnt_o = m0_req_i && free && !scalar_first;
-  assign m1_gnt_o = m1_req_i && free && !scalar_first && !m0_req_i;
-  assign ls_gnt_o = ls_req_i && free && (late || !movers);
-  assign if_gnt_o = if_req_i && free && (late || !movers) && !ls_req_i;
+  assign b_en = svc || scrub_i || m0_req_i || m1_req_i || ls_req_i || if_req_i;
   always @(posedge clk_i) begin
     late <= !clr_i && ((ls_req_i && !ls_gnt_o) || (if_req_i && !if_gnt_o));
   end
 
   always_comb begin
-    b_en = !free || movers || ls_req_i || if_req_i;
+    m0_gnt_o = 1'b0;
+    m1_gnt_o = 1'b0;
+    ls_gnt_o = 1'b0;
+    if_gnt_o = 1'b0;
     b_we = '0;
     b_row = '0;
     b_wd0 = '0;
@@ -94,10 +90,12 @@ module wse_memory (
       end else if (scrub_i) begin
         b_row = scrub_row_i;
         b_we = '1;
-      end else if (if_gnt_o) begin
-        b_row = if_row_i;
       end else begin
-        b_row = m0_gnt_o ? m0_row_i : m1_gnt_o ? m1_row_i : ls_row_i;
+        ls_gnt_o = ls_req_i && (late || !(m0_req_i || m1_req_i));
+        if_gnt_o = if_req_i && !ls_req_i && (late || !(m0_req_i || m1_req_i));
+        m0_gnt_o = m0_req_i && !ls_gnt_o && !if_gnt_o;
+        m1_gnt_o = m1_req_i && !ls_gnt_o && !if_gnt_o && !m0_req_i;
+        b_row = if_gnt_o ? if_row_i : m0_gnt_o ? m0_row_i : m1_gnt_o ? m1_row_i : ls_row_i;
         b_we = m0_gnt_o ? m0_we_i : m1_gnt_o ? m1_we_i : ls_gnt_o ? ls_we_i : '0;
         b_wd0 = m0_gnt_o ? m0_wd_i : m1_gnt_o ? m1_wd_i : ls_wd_i;
         b_wd1 = b_wd0;
