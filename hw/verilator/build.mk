@@ -179,7 +179,7 @@ $(foreach k,test seed,$(eval \
 	$(call rtl_test,$(k)_batch,hw/twin/tests/test_batch.c hw/twin/tests/layer.c,$(k))))
 $(B)/rtl/tests/test_batch $(B)/rtl/tests/seed_batch: \
 	| $(B)/firmware/wse-fw.bin $(B)/firmware/linear.elf
-SUITES += hw/rtl/tests/test-tiles hw/verilator/tests/test-dedup
+SUITES += hw/rtl/tests/test-tiles hw/verilator/tests/test-dedup hw/verilator/tests/test-scratch
 
 .PHONY: tile FORCE
 tile: $(if $(TRACE),$(TILE_ASKED:%=$(B)/rtl/wave-%.so),$(B)/rtl/libwse_rtl.a) ## build a tile of the RTL: make tile ROWS=8 COLS=8; TRACE=fst: one with waves

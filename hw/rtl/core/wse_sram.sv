@@ -32,9 +32,9 @@ module wse_sram (
 );
   localparam int unsigned Rows = wse_regs_pkg::SRAM_BYTES / 16;
 
-  // Byte b of row r is m[r][8*b +: 8]: a row is one word of a simulator's memory, and so one line of
-  // its cache. Blocking assignment, after both reads, writes it: a simulator's shortest way to make
-  // a read give the old data. nomem2reg keeps it a memory.
+  // Byte b of row r is m[r][8*b +: 8]: a row is one word of a simulator's memory, so one line of
+  // its host's cache. Blocking assignment, after both reads, writes it: a simulator's shortest way
+  // to make a read give the old data. nomem2reg keeps it a memory.
   (* nomem2reg *) logic [127:0] m [Rows] /*verilator public_flat_rw*/;
 
   always @(posedge clk_i) begin

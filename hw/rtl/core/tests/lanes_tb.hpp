@@ -258,7 +258,7 @@ struct Bench : BlockTb<Vwse_lanes> {
 			s.rx.push_back(rx_later.front());
 			rx_later.pop_front();
 		}
-		top.rx_valid_i = !s.rx.empty();
+		top.rx_valid_i = top.claim_o && !s.rx.empty();
 		top.rx_ctrl_i = s.rx.empty() ? rng.chance(50) : s.rx.front().ctrl;
 		top.rx_data_i = s.rx.empty() ? uint32_t(rng.u64()) : s.rx.front().data;
 		top.dq_count_i = queued;

@@ -183,7 +183,7 @@ struct Bench : BlockTb<Vwse_mover> {
 		}
 		arrive(s.rx, rx_later);
 		arrive(s.dq, dq_later);
-		top.rx_valid_i = !s.rx.empty();
+		top.rx_valid_i = top.claim_o && !s.rx.empty();
 		top.rx_ctrl_i = s.rx.empty() ? rng.chance(50) : s.rx.front().ctrl;
 		top.rx_data_i = s.rx.empty() ? uint32_t(rng.u64()) : s.rx.front().data;
 		top.dq_valid_i = !s.dq.empty();
@@ -191,7 +191,7 @@ struct Bench : BlockTb<Vwse_mover> {
 		top.dq_data_i = s.dq.empty() ? uint32_t(rng.u64()) : s.dq.front().data;
 		if (credits < WSE_CHAN_DEPTH && rng.chance(p))
 			credits++;
-		top.tx_room_i = credits > top.tx_infl_o;
+		top.tx_room_i = top.tx_ask_o && credits > top.tx_infl_o;
 		top.tx_ready_i = top.tx_valid_o && rng.chance(p);
 		top.mem_gnt_i = top.mem_req_o && rng.chance(p);
 		for (auto &w : row)

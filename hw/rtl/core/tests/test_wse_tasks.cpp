@@ -117,7 +117,7 @@ struct Bench : BlockTb<Vwse_tasks> {
 		settle();
 		// the ramp: the head of the color that is named, in the same cycle
 		unsigned sc = top.s_color_o < Colors ? top.s_color_o : 0;
-		top.s_valid_i = !m.queue[sc].empty();
+		top.s_valid_i = top.s_ask_o && !m.queue[sc].empty();
 		top.s_ctrl_i = m.queue[sc].empty() ? rng.chance(50) : m.queue[sc].front().ctrl;
 		top.s_data_i = m.queue[sc].empty() ? uint32_t(rng.u64()) : m.queue[sc].front().data;
 		before = now;
