@@ -99,11 +99,9 @@ module wse_core (
   logic [3:0]  q_op;
   logic [15:0] q_addr;
   logic [31:0] q_lo, q_hi;
-  logic        rd_out, rd_hi;
+  logic        rd_out, rd_hi, start, clr, rst;
   logic        bad_value;               // of done_value_o: not 0
-  logic        start;
   logic [31:0] start_pc;
-  logic        clr, rst;
 
   // ---- between the units ----
   logic [3:0]  mac;
@@ -116,32 +114,28 @@ module wse_core (
   logic [11:0] if_row, ls_row;
   logic [15:0] ls_we;
   logic [31:0] ls_wd;
-  logic        iq_valid, tk_valid;
+  logic        iq_valid, tk_valid, ans;
   logic [1:0]  iq_op;
   logic [3:0]  iq_idx;
   logic [2:0]  tk_op, iq_full, iq_head, iq_take, iq_pending, busy, act, unb, eng_moved;
   logic [31:0] cmd_a, cmd_b;
   wse_tensor_pkg::ins_t l_ins, m0_ins, m1_ins;
-  logic        ans;
   logic [7:0]  ans_task;
   logic [31:0] ans_entry, ans_wdata, ans_winfo;
   logic [4:0]  l_task, m0_task, m1_task;
-  logic        l_claim, m0_claim, m1_claim;
   logic [4:0]  l_color, m0_color, m1_color, s_color;
-  logic        l_pop, m0_pop, m1_pop, s_pop, s_ask;
+  logic        l_claim, m0_claim, m1_claim, s_ask, l_pop, m0_pop, m1_pop, s_pop;
   logic        l_valid, m0_valid, m1_valid, s_valid, l_ctrl, m0_ctrl, m1_ctrl, s_ctrl;
   logic [31:0] l_data, m0_data, m1_data, s_data;
   logic [23:0] some, ctrl, claim;
-  logic        l_fault, m0_fault, m1_fault;
+  logic        l_fault, m0_fault, m1_fault, m0_wait, m1_wait;
   logic [31:0] l_fault_cause, m0_fault_cause, m1_fault_cause;
   logic [31:0] l_fault_color, m0_fault_color, m1_fault_color, l_fault_value, m0_fault_value,
       m1_fault_value;
-  logic        m0_wait, m1_wait;
   logic [4:0]  m0_wait_color, m1_wait_color;
-  logic        dq_push, dq_end, dq_valid, dq_head_end, m0_dq_pop, m1_dq_pop;
+  logic        dq_push, dq_end, dq_valid, dq_head_end, m0_dq_pop, m1_dq_pop, a_en;
   logic [31:0] dq_data, dq_head;
   logic [4:0]  dq_count;
-  logic        a_en;
   logic [15:0] a_we;
   logic [11:0] a_row;
   logic [31:0] a_wd0, a_wd1, a_wd2, a_wd3, a_rd0, a_rd1, a_rd2, a_rd3;
@@ -154,12 +148,10 @@ module wse_core (
   logic [11:0] m0_mrow, m1_mrow;
   logic [31:0] m0_mwd, m1_mwd;
   logic        st_valid, st_ctrl, st_ready, m0t_valid, m0t_ctrl, m0t_room, m0t_ready, m1t_valid,
-      m1t_ctrl, m1t_room;
-  logic        m1t_ready;
+      m1t_ctrl, m1t_room, m1t_ready, m0t_ask, m1t_ask;
   logic [4:0]  st_color, m0t_color, m1t_color;
   logic [31:0] st_data, m0t_data, m1t_data;
   logic [2:0]  m0t_infl, m1t_infl;
-  logic        m0t_ask, m1t_ask;
 
   assign rst = !rst_ni || tile_rst_i;
   assign clr = !run;
