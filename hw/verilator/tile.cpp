@@ -215,13 +215,14 @@ void Model::trace()
 	}
 }
 
-// When only a budget can end what executes: on to the cycle in which the first one does.
+// When only a budget can end what executes: on to the cycle in which the first one does. Not while
+// a command is being ended: its record tells the cycle, and the other budgets go on meanwhile.
 uint64_t Model::jump(uint64_t max)
 {
 	const auto &q = *top.rootp->__PVT__wse_top__DOT__u_host__DOT__u_queue;
 	uint64_t first = UINT64_MAX, n;
 
-	if (!q.act || q.act & 1)
+	if (!q.rests || !q.act || q.act & (1 | q.expired))
 		return 0;
 	for (unsigned x = 0; x < 4; x++)
 		if (q.act >> x & 1)

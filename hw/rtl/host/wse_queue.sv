@@ -137,7 +137,8 @@ module wse_queue #(
   logic [31:0] t_end [8];
   // executors
   logic [3:0]  act /*verilator public_flat_rd*/;
-  logic [3:0]  silent, expired, held;
+  logic [3:0]  expired /*verilator public_flat_rd*/;
+  logic [3:0]  silent, held;
   logic [2:0]  owner [4];
   logic [63:0] deadline [4] /*verilator public_flat_rd*/;
   logic [8:0]  looked [4];
@@ -157,6 +158,7 @@ module wse_queue #(
   logic [31:0] ahead;                     // negative: the fence waits
   logic [3:0]  dn;
   logic        one, fired;
+  logic        rests /*verilator public_flat_rd*/;  // until an executor or a doorbell wakes it
   logic [15:0] nx, lim;
   logic [3:0]  fstat, quiet_scans;
   logic [7:0]  foff;
@@ -202,6 +204,7 @@ module wse_queue #(
       scan_q = '0;
       still = '0;
       quiet_scans = '0;
+      rests = 1'b0;
       rdy_o <= 1'b0; halted_o <= 1'b0; busy_o <= 1'b0; idle_o <= 1'b0;
       irq_o <= 1'b0;
       rreq_valid_o <= 1'b0; wreq_valid_o <= 1'b0; wdat_valid_o <= 1'b0;
@@ -678,9 +681,10 @@ module wse_queue #(
       fault_lost_o <= fault_lost_o + 32'(lost);
       busy_o <= act != 4'd0 || (st != SScan && st != SHalt);
       // a whole round without work
-      if (did || st != SScan || act != 4'd0 || held != 4'd0) quiet_scans = '0;
+      if (did || st != SScan || held != 4'd0) quiet_scans = '0;
       else if (quiet_scans != 4'd10) quiet_scans = quiet_scans + 4'd1;
-      idle_o <= quiet_scans == 4'd10;
+      rests = quiet_scans == 4'd10;
+      idle_o <= rests && act == 4'd0;
     end
   end
 endmodule

@@ -487,6 +487,45 @@ static void test_start(void)
 	dev_fault(&dev, &e);
 }
 
+/* time does not leap to the next budget while a command that has none left is being ended */
+static void test_budgets(void)
+{
+	const struct wse_sqe out = {.opcode = WSE_OP_STREAM_OUT,
+				    .flags = WSE_SQF_BUF_DIRECT,
+				    .cols = 3,
+				    .color = 5,
+				    .etype = WSE_ETYPE_RAW32,
+				    .budget = 1ull << 40,
+				    .buf = DEV_DATA,
+				    .nline = 1,
+				    .lstride = 256,
+				    .cstride = 256,
+				    .kcol = 64,
+				    .nfeat = 1};
+	const uint32_t wait[] = {WSE(WSE_F3_TNEXT, 0, 5, 0, 0)};
+	struct wse_sqe s = dev_start(&dev, ENTRY, WSE_SQF_BOOT, 50000);
+	const struct wse_fault *f;
+	struct wse_cqe e;
+
+	is(dev_create_queue(&dev, 2), 0, "a queue for a stream");
+	dev_load(&dev, wait, sizeof(wait));
+	dev_post(&dev, 2, &out);
+	dev_ring(&dev, 2);
+	dev_post(&dev, 1, &s);
+	dev_ring(&dev, 1);
+	dev.ops->advance(dev.m, 1ull << 36, NULL);
+	if (!ok(dev_poll(&dev, 1, &e) && e.status >> 1 == WSE_ST_DEADLOCK, "a budget ends"))
+		return;
+	f = dev_fault(&dev, &e);
+	ok((uint32_t)f->cycle - e.end < 1000, "its record is written at once: %u cycles later",
+	   (uint32_t)f->cycle - e.end);
+	ok(!dev_poll(&dev, 2, &e), "a stream with a longer one goes on");
+	dev.ops->advance(dev.m, 1ull << 41, NULL);
+	ok(dev_poll(&dev, 2, &e) && e.status >> 1 == WSE_ST_DEADLOCK, "until that ends");
+	f = dev_fault(&dev, &e);
+	ok(f->cause == WSE_CAUSE_WAIT_PORT && !f->col && f->ncores == 3, "its ports waited");
+}
+
 /* handlers that trap at their first instruction: none retires, so nothing moves */
 static void test_traps(void)
 {
@@ -564,6 +603,7 @@ int main(void)
 	test_bells();
 	test_copy();
 	test_start();
+	test_budgets();
 	test_traps();
 	test_resets();
 	dev_close(&dev);
