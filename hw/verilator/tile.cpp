@@ -311,6 +311,13 @@ enum wse_stop m_advance(struct wse_machine *m, uint64_t max_cycles, uint64_t *ra
 			why = WSE_STOP_BREAK;
 			break;
 		}
+		// before the cycle, not behind it: where an advance ends in the middle of a jump
+		// the next one goes on with it, so the queue's rounds are where they would be
+		if (t->still > STUCK && t->quiet()) {
+			done += t->jump(max_cycles - done);
+			if (done == max_cycles)
+				break;
+		}
 		t->tick();
 		done++;
 		if (t->irqs)
@@ -325,8 +332,6 @@ enum wse_stop m_advance(struct wse_machine *m, uint64_t max_cycles, uint64_t *ra
 			why = WSE_STOP_HALTED;
 			break;
 		}
-		if (t->still > STUCK)
-			done += t->jump(max_cycles - done);
 	}
 	if (ran)
 		*ran = done;

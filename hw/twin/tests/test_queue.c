@@ -526,6 +526,54 @@ static void test_budgets(void)
 	ok(f->cause == WSE_CAUSE_WAIT_PORT && !f->col && f->ncores == 3, "its ports waited");
 }
 
+/* what two failures, and a command behind one, tell when advance() is called for so many cycles at
+ * a time */
+static bool in_pieces(uint64_t piece, struct wse_cqe e[3])
+{
+	const uint32_t wait[] = {WSE(WSE_F3_TNEXT, 0, 5, 0, 0)};
+	struct wse_sqe s, out = good(WSE_OP_STREAM_OUT);
+	uint64_t left = 100000;
+	enum wse_stop why;
+	struct dev d;
+	bool all;
+
+	if (dev_open(&d, "func", 2, 3) || dev_create_queue(&d, 1) || dev_create_queue(&d, 2))
+		return false;
+	dev_load(&d, wait, sizeof(wait));
+	s = dev_start(&d, ENTRY, WSE_SQF_BOOT, 20000);
+	dev_post(&d, 1, &s);
+	s = good(WSE_OP_NOP);
+	dev_post(&d, 1, &s);
+	out.budget = 50000;
+	dev_post(&d, 2, &out);
+	dev_ring_more(&d, 1);
+	dev_ring(&d, 2);
+	do {
+		uint64_t n = piece < left ? piece : left;
+
+		why = d.ops->advance(d.m, n, NULL);
+		left -= n;
+	} while (left && why == WSE_STOP_CYCLES);
+	all = dev_poll(&d, 1, &e[0]) && dev_poll(&d, 1, &e[1]) && dev_poll(&d, 2, &e[2]);
+	dev_close(&d);
+	return all;
+}
+
+static void test_pieces(void)
+{
+	static const uint64_t piece[] = {64, 333, 1000, 1024, 4093};
+	struct wse_cqe whole[3], e[3];
+	unsigned int i;
+
+	if (!ok(in_pieces(1ull << 36, whole), "budgets that end in one long advance"))
+		return;
+	for (i = 0; i < sizeof(piece) / sizeof(*piece); i++)
+		if (!ok(in_pieces(piece[i], e) && !memcmp(e, whole, sizeof(e)),
+			"or in pieces of %u cycles, at the same cycles", (unsigned int)piece[i]))
+			printf("# ends %u, %u, %u; want %u, %u, %u\n", e[0].end, e[1].end, e[2].end,
+			       whole[0].end, whole[1].end, whole[2].end);
+}
+
 /* handlers that trap at their first instruction: none retires, so nothing moves */
 static void test_traps(void)
 {
@@ -604,6 +652,7 @@ int main(void)
 	test_copy();
 	test_start();
 	test_budgets();
+	test_pieces();
 	test_traps();
 	test_resets();
 	dev_close(&dev);
