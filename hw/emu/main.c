@@ -15,6 +15,7 @@
 #include "pci/wse_pci.h"
 #include "wse_regs.h"
 #include "wse_release.h"
+#include "wse_said.h"
 
 static const char usage[] =
 	"usage: wse-emu --socket PATH [options]\n"
@@ -221,10 +222,10 @@ static int parse(int argc, char **argv, struct options *o)
 			break;
 		case 'V':
 			printf("wse-emu " WSE_RELEASE "\n");
-			exit(0);
+			exit(wse_said("wse-emu", 1));
 		case 'h':
 			fputs(usage, stdout);
-			exit(0);
+			exit(wse_said("wse-emu", 1));
 		default:
 			wse_bad_option("wse-emu", optind, argv);
 			return -EINVAL;

@@ -15,6 +15,7 @@
 #include "number.h"
 #include "twin/func.h"
 #include "wse_release.h"
+#include "wse_said.h"
 
 static const char usage[] =
 	"usage: wse-lockstep [options]\n"
@@ -276,10 +277,10 @@ static int parse(int argc, char **argv, struct options *o)
 			break;
 		case 'V':
 			printf("wse-lockstep " WSE_RELEASE "\n");
-			exit(0);
+			exit(wse_said("wse-lockstep", 1));
 		case 'h':
 			fputs(usage, stdout);
-			exit(0);
+			exit(wse_said("wse-lockstep", 1));
 		default:
 			wse_bad_option("wse-lockstep", optind, argv);
 			return -EINVAL;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "wse_release.h"
+#include "wse_said.h"
 
 static const char usage[] =
 	"usage: wse-run PROGRAM.elf [options]\n"
@@ -122,10 +123,10 @@ int parse_options(int argc, char **argv, struct options *o)
 			break;
 		case 'V':
 			printf("wse-run " WSE_RELEASE "\n");
-			exit(0);
+			exit(wse_said("wse-run", EXIT_USAGE));
 		case 'h':
 			fputs(usage, stdout);
-			exit(0);
+			exit(wse_said("wse-run", EXIT_USAGE));
 		default:
 			wse_bad_option("wse-run", optind, argv);
 			return -EINVAL;

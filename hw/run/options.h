@@ -8,6 +8,8 @@
 
 #include "wave.h"
 
+#define EXIT_USAGE 126 /* nothing was run, or what it says is not whole */
+
 struct options {
 	const char *program, *model, *trace, *replay, *heat, *waits, *profile, *gdb;
 	uint32_t rows, cols, x, y;

@@ -24,11 +24,11 @@
 #include "waits.h"
 #include "wave.h"
 #include "wse_regs.h"
+#include "wse_said.h"
 
 /* Exit statuses besides the program's own, as timeout(1) and the shell use them. */
 #define EXIT_BUDGET 124 /* did not end in --max-cycles */
 #define EXIT_TRAP   125 /* a trap without a handler, or a wait that cannot end */
-#define EXIT_USAGE  126 /* nothing was run */
 #define EXIT_KILLED 137 /* by the debugger */
 
 #define CHUNK	    65536u /* cycles between two polls of the core */
@@ -593,11 +593,8 @@ out:
 	}
 	if (close_trace(&run, &o) && status != EXIT_USAGE)
 		status = EXIT_USAGE;
-	if ((fflush(stdout) || ferror(stdout)) && status != EXIT_USAGE) {
-		fprintf(stderr, "wse-run: cannot write what it says: %s\n",
-			strerror(errno ? errno : EIO));
+	if (status != EXIT_USAGE && wse_said("wse-run", 1))
 		status = EXIT_USAGE;
-	}
 	free(file);
 	return status;
 }

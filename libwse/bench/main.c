@@ -16,6 +16,7 @@
 #include "bench.h"
 #include "profile.h"
 #include "wse_release.h"
+#include "wse_said.h"
 
 #define RUNS_MIN 3
 #define RUNS_MAX 20
@@ -215,9 +216,9 @@ int main(int argc, char **argv)
 		else if (!strcmp(argv[i], "--rank"))
 			return as_rank();
 		else if (!strcmp(argv[i], "--version"))
-			return printf("wse-bench " WSE_RELEASE "\n") < 0;
+			return printf("wse-bench " WSE_RELEASE "\n"), wse_said("wse-bench", 1);
 		else if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
-			return usage(stdout);
+			return usage(stdout), wse_said("wse-bench", 1);
 		else
 			return bad_option(argv[i]);
 	}
@@ -243,9 +244,5 @@ int main(int argc, char **argv)
 			o.only);
 		return 2;
 	}
-	if (fflush(stdout) || ferror(stdout)) {
-		fprintf(stderr, "wse-bench: standard output is not whole: a full disk?\n");
-		return 1;
-	}
-	return failed;
+	return wse_said("wse-bench", 1) || failed;
 }

@@ -16,6 +16,7 @@
 #include "ref/gpt_ref.h"
 #include "train/session.h"
 #include "wse_release.h"
+#include "wse_said.h"
 
 #define REPORT 100 /* steps */
 #define CLOSE  0.01
@@ -196,7 +197,7 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && !strcmp(argv[1], "--version")) {
 		printf("gpt-beside " WSE_RELEASE "\n");
-		return 0;
+		return wse_said("gpt-beside", 1);
 	}
 	if (argc == 2 && !strcmp(argv[1], "--help")) {
 		printf("usage: gpt-beside PARAMS [STEPS]   [--version | --help]\n"
@@ -205,7 +206,7 @@ int main(int argc, char **argv)
 		       "same rates.\n"
 		       "STEPS (default: the file's max_steps). Exits 0 if the held-out losses are "
 		       "within 1 %% of each other in the end.\n");
-		return 0;
+		return wse_said("gpt-beside", 1);
 	}
 	if (argc < 2 || argc > 3 || argv[1][0] == '-' || (end && (*end || steps < 1))) {
 		fprintf(stderr, "usage: gpt-beside PARAMS [STEPS]\n");

@@ -12,6 +12,7 @@
 
 #include "ref/gpt_run.h"
 #include "wse_release.h"
+#include "wse_said.h"
 
 #define REPORT 250 /* steps */
 #define HELD   512 /* sequences of a report; the last one takes 8 times as many */
@@ -78,14 +79,14 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && !strcmp(argv[1], "--version")) {
 		printf("gpt-ref-train " WSE_RELEASE "\n");
-		return 0;
+		return wse_said("gpt-ref-train", 1);
 	}
 	if (argc == 2 && !strcmp(argv[1], "--help")) {
 		printf("usage: gpt-ref-train TEXT [STEPS [THREADS]]   [--version | --help]\n"
 		       "nanoGPT's recipe in plain fp32 on the bytes of a text (default: %u steps, 2 "
 		       "threads).\n",
 		       rc.steps);
-		return 0;
+		return wse_said("gpt-ref-train", 1);
 	}
 	if (argc < 2 || argc > 4 || argv[1][0] == '-' || steps < 1 || steps > 1000000 ||
 	    threads < 1 || threads > 64) {

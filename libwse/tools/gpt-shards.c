@@ -12,6 +12,7 @@
 #include "input/config.h"
 #include "ref/gpt_shards.h"
 #include "wse_release.h"
+#include "wse_said.h"
 
 static const char usage[] =
 	"usage: gpt-shards PARAMS DIR F32|F16|BF16 MB [KEY=VALUE ...]   [--version | --help]\n"
@@ -30,11 +31,11 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && !strcmp(argv[1], "--version")) {
 		printf("gpt-shards " WSE_RELEASE "\n");
-		return 0;
+		return wse_said("gpt-shards", 1);
 	}
 	if (argc == 2 && !strcmp(argv[1], "--help")) {
 		fputs(usage, stdout);
-		return 0;
+		return wse_said("gpt-shards", 1);
 	}
 	mb = argc > 4 ? strtoul(argv[4], &end, 10) : 0;
 	if (!mb || *end || mb > 1000000) {

@@ -17,6 +17,7 @@
 #include "memx/safetensors.h"
 #include "ref/gpt_ref.h"
 #include "wse_release.h"
+#include "wse_said.h"
 
 #define BETA1 0.9
 #define CLOSE 0.05 /* of a slice's length: storage is bf16 on the wafer */
@@ -153,7 +154,7 @@ int main(int argc, char **argv)
 		       "Slices of three gradients of a GPT's first step, made at a rate of 0 on the "
 		       "text's first bytes,\nagainst the fp32 reference (release %s)\n",
 		       WSE_RELEASE);
-		return argc == 2 && !strcmp(argv[1], "--help") ? 0 : 2;
+		return argc == 2 && !strcmp(argv[1], "--help") ? wse_said("gpt-slice", 1) : 2;
 	}
 	openblas_set_num_threads(2);
 	if (!slice(argv[1], argv[2]))

@@ -24,6 +24,7 @@
 #include "machine.h"
 #include "wse_regs.h"
 #include "wse_release.h"
+#include "wse_said.h"
 
 struct report {
 	int problems;
@@ -292,11 +293,11 @@ int main(int argc, char **argv)
 		printf("usage: wse-info [--counters | --version | --help]\nLists wafers on the PCI "
 		       "bus and in-process models, and what is wrong with them.\n"
 		       "  --counters   and all counters: of the device, of each queue, core and link\n");
-		return 0;
+		return wse_said("wse-info", 1);
 	}
 	if (argc == 2 && !strcmp(argv[1], "--version")) {
 		printf("wse-info " WSE_RELEASE "\n");
-		return 0;
+		return wse_said("wse-info", 1);
 	}
 	r.counters = argc == 2 && !strcmp(argv[1], "--counters");
 	if (argc != 1 && !r.counters) {
@@ -308,9 +309,5 @@ int main(int argc, char **argv)
 	check_pci(&r);
 	check_model(&r, "func");
 	check_model(&r, "rtl");
-	if (fflush(stdout) || ferror(stdout)) {
-		fprintf(stderr, "wse-info: standard output is not whole: a full disk?\n");
-		return 1;
-	}
-	return r.problems ? 1 : 0;
+	return wse_said("wse-info", 1) || r.problems;
 }

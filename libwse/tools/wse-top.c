@@ -15,6 +15,8 @@
 
 #include <wse/wse.h>
 
+#include "wse_said.h"
+
 static const char usage[] =
 	"usage: wse-top [SOCKET...] [options]\n"
 	"Shows wafers behind /dev/accel, and runs by the sockets of `wse-train --live SOCKET`: who has\n"
@@ -285,10 +287,8 @@ static int as_text(struct top *t, const struct options *o)
 			return 1;
 		}
 		top_draw(t, (uint32_t)o->width, 0, text_line, NULL);
-		if (fflush(stdout)) {
-			fprintf(stderr, "wse-top: standard output: %s\n", strerror(errno));
+		if (wse_said("wse-top", 1))
 			return 1;
-		}
 		missing = 0;
 		for (uint32_t i = 0; i < t->nsources; i++)
 			missing |= t->source[i].now->says[0] != 0;
@@ -349,11 +349,11 @@ static int parse(int argc, char **argv, struct options *o)
 		}
 		if (c == 'V') {
 			printf("wse-top %s\n", wse_version());
-			return 1;
+			return 1 + wse_said("wse-top", 1);
 		}
 		if (c == 'h') {
 			fputs(usage, stdout);
-			return 1;
+			return 1 + wse_said("wse-top", 1);
 		}
 		if (c == '?') {
 			const char *bad = argv[optind - 1];

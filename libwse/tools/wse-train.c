@@ -13,6 +13,7 @@
 #include "launch.h"
 #include "wse-train-args.h"
 #include "wse-train-tokens.h"
+#include "wse/wse_said.h"
 
 static volatile sig_atomic_t interrupted;
 
@@ -474,13 +475,9 @@ static int run(const struct args *a, struct wse_params *p, struct wse_run_shape 
  */
 static int end_output(int status, int trained)
 {
-	int err = fflush(stdout) ? errno : ferror(stdout) ? EIO : 0;
+	int failed = wse_said(trained ? "warning" : "wse-train", 1);
 
-	if (!err)
-		return status;
-	fprintf(stderr, "%s: standard output is not whole: %s\n", trained ? "warning" : "wse-train",
-		strerror(err));
-	return status || trained ? status : 1;
+	return status || trained ? status : failed;
 }
 
 static int command(int argc, char **argv, int *trained)
