@@ -7,9 +7,10 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/dirs.h"
 
 enum { SCALARS = 8, TAG = 100 };
 /* wire types of protocol buffers */
@@ -113,8 +114,9 @@ int wse_tensorboard_open(const char *dir, int *fd)
 	struct bytes b;
 	int ret;
 
-	if (mkdir(dir, 0777) && errno != EEXIST)
-		return -errno;
+	ret = wse_make_dirs(dir);
+	if (ret)
+		return ret;
 	gethostname(host, sizeof(host) - 1);
 	/* two runs of a second have two processes */
 	if ((size_t)snprintf(path, sizeof(path), "%s/events.out.tfevents.%lld.%s.%ld", dir,

@@ -14,7 +14,7 @@ struct wse_scalar {
 	double value;
 };
 
-/* A new file in dir, which is made if it is not there; *fd. -errno */
+/* A new file in dir, which is made, with those above it, if it is not there; *fd. -errno */
 int wse_tensorboard_open(const char *dir, int *fd);
 /* an event at the wall clock's time; at most 8 scalars. -errno */
 int wse_tensorboard_add(int fd, uint64_t step, const struct wse_scalar *s, uint32_t n);

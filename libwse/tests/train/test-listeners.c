@@ -277,8 +277,13 @@ static void files(void)
 	int fd = -1;
 
 	ok(wse_crc32c("123456789", 9) == 0xe3069283u, "CRC-32C");
-	ok(wse_tensorboard_open("/nowhere/at/all", &fd) == -ENOENT && fd < 0,
-	   "a folder that is not there");
+	ok(wse_tensorboard_open("/proc/nowhere/at/all", &fd) == -ENOENT && fd < 0,
+	   "a folder that cannot be made");
+	snprintf(path, sizeof(path), "%s/runs/of/today/", dir);
+	ok(!wse_tensorboard_open(path, &fd) && fd >= 0 && has("runs/of/today"),
+	   "one is made with those above it");
+	if (fd >= 0)
+		close(fd);
 	ok(wse_tensorboard_add(1, 1, NULL, 9) == -EINVAL, "nine scalars");
 	ok(wse_keep_checkpoints("/nowhere", 5, 1, &removed) == -ENOENT, "no folder of checkpoints");
 	for (int i = 1; i <= 5; i++) {
