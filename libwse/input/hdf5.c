@@ -191,7 +191,8 @@ static int load_file(struct load *l, const char *path)
 			       "%.300s: its samples have %llu tokens, the model %u: choose "
 			       "train_dataloader.max_sequence_length %llu",
 			       path, (unsigned long long)s, l->s, (unsigned long long)s);
-	ret = ret ? ret : grow(l, n);
+	if (!ret && n)
+		ret = grow(l, n);
 	rows = ret ? NULL : malloc(AT_ONCE * 3ul * l->s * sizeof(*rows));
 	if (!ret && !rows)
 		ret = wse_fail(-ENOMEM, "%.300s: no memory for %d samples", path, AT_ONCE);

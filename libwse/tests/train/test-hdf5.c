@@ -138,6 +138,28 @@ static void folders(void)
 	free(b);
 }
 
+/* as a tool leaves them whose last shards have nothing to hold */
+static void empty_files(void)
+{
+	struct sample *s = samples(1, N, 256, S);
+	struct wse_data_cfg c;
+	struct wse_data d;
+	int ret;
+
+	mkdir(in_dir("empty"), 0700);
+	write_samples(in_dir("empty/a.h5"), s, 0);
+	write_samples(in_dir("empty/b.h5"), s, 0);
+	write_samples(in_dir("empty/c.h5"), s, N);
+	write_samples(in_dir("empty/d.h5"), s, 0);
+	c = cfg_of(in_dir("empty"));
+	ret = wse_data_open(&c, &d);
+	ok(!ret && d.ntrain == N - 1 && wse_data_train(&d, 0, 1)[5] == s[1].row[2][5],
+	   "files without samples among others%s%s", ret ? ": " : "", ret ? wse_error() : "");
+	if (!ret)
+		wse_data_close(&d);
+	free(s);
+}
+
 static void refuse(const char *path, const char *says)
 {
 	struct wse_data d;
@@ -403,6 +425,7 @@ int main(void)
 	if (!mkdtemp(dir))
 		return 1;
 	folders();
+	empty_files();
 	bad();
 	/* in chunks */
 	reference("sim:func,rows=4,cols=4", "model.vocab_size=2000", 2000);
