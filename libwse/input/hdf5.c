@@ -114,10 +114,13 @@ struct load {
 
 static int grow(struct load *l, size_t n)
 {
-	size_t tokens = (l->n + n) * (l->s + 1ul);
+	size_t tokens, most = SIZE_MAX / sizeof(uint32_t) / (l->s + 1ul);
 	uint16_t *tok;
 	uint8_t *mask;
 
+	if (n > most - l->n)
+		return wse_fail(-ENOMEM, "%.300s: no memory for %zu samples", l->path, n);
+	tokens = (l->n + n) * (l->s + 1ul);
 	tok = realloc(l->tok, tokens * wse_token_places(l->vocab) * sizeof(*tok));
 	if (tok)
 		l->tok = tok;

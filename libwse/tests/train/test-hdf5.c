@@ -172,6 +172,21 @@ static void refuse(const char *path, const char *says)
 		wse_data_close(&d);
 }
 
+/* of no bytes on the disk, so that only the dimensions are large */
+static void write_chunks(const char *path, hsize_t n)
+{
+	hid_t f = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+	hid_t space = H5Screate_simple(3, (hsize_t[]){n, 3, S}, NULL);
+	hid_t how = H5Pcreate(H5P_DATASET_CREATE), d;
+
+	H5Pset_chunk(how, 3, (hsize_t[]){64, 3, S});
+	d = H5Dcreate2(f, "data", H5T_STD_I32LE, space, H5P_DEFAULT, how, H5P_DEFAULT);
+	H5Dclose(d);
+	H5Pclose(how);
+	H5Sclose(space);
+	H5Fclose(f);
+}
+
 static void bad(void)
 {
 	struct sample *s = samples(3, 4, 256, S);
@@ -196,6 +211,8 @@ static void bad(void)
 	refuse(path, "n_examples is 5, its dataset \"data\" has 4");
 	write_as(path, "data", s, (hsize_t[]){8, 3, S / 2}, 3, 8);
 	refuse(path, "choose train_dataloader.max_sequence_length 32");
+	write_chunks(path, UINT64_MAX / (S + 1) + 1);
+	refuse(path, "no memory for 283796062672454641 samples");
 	s[2].row[0][7] = s[2].row[2][6] = 256;
 	write_samples(path, s, 4);
 	refuse(path, "sample 2: label 6 is token 256, outside the vocabulary of 256: choose "
