@@ -85,19 +85,27 @@ static int check_set(struct file *f, char *why, size_t size)
 static int check_examples(const struct file *f, char *why, size_t size)
 {
 	long long n = 0;
-	hid_t attr;
-	herr_t ret;
+	hssize_t numbers;
+	hid_t attr, space;
+	int ret = 0;
 
 	if (H5Aexists(f->file, "n_examples") <= 0)
 		return 0;
 	attr = H5Aopen(f->file, "n_examples", H5P_DEFAULT);
-	ret = attr < 0 ? -1 : H5Aread(attr, H5T_NATIVE_LLONG, &n);
+	space = attr < 0 ? -1 : H5Aget_space(attr);
+	numbers = space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
+	if (numbers < 0 || (numbers == 1 && H5Aread(attr, H5T_NATIVE_LLONG, &n) < 0))
+		ret = said(why, size, "its attribute n_examples cannot be read");
+	else if (numbers != 1) {
+		snprintf(why, size, "its attribute n_examples is not one number");
+		ret = -EINVAL;
+	}
+	if (space >= 0)
+		H5Sclose(space);
 	if (attr >= 0)
 		H5Aclose(attr);
-	if (ret < 0)
-		return said(why, size, "its attribute n_examples cannot be read");
-	if (n == (long long)f->dim[0])
-		return 0;
+	if (ret || n == (long long)f->dim[0])
+		return ret;
 	snprintf(why, size, "its attribute n_examples is %lld, its dataset \"" NAME "\" has %llu",
 		 n, (unsigned long long)f->dim[0]);
 	return -EINVAL;

@@ -52,6 +52,7 @@ static struct sample *samples(uint64_t seed, uint32_t n, uint32_t vocab, uint32_
 }
 
 static int floats; /* what is written is of no whole numbers */
+static hsize_t examples_n; /* n_examples is an array of so many */
 
 /* dims [3] of what is written: the first n of the samples; examples -1: no attribute */
 static void write_as(const char *path, const char *set, const struct sample *s, const hsize_t *dims,
@@ -66,9 +67,15 @@ static void write_as(const char *path, const char *set, const struct sample *s, 
 	H5Dclose(d);
 	H5Sclose(space);
 	if (examples >= 0) {
-		space = H5Screate(H5S_SCALAR);
+		long long *all = calloc(examples_n + 1, sizeof(*all));
+
+		for (hsize_t i = 0; i < examples_n + 1; i++)
+			all[i] = examples;
+		space = examples_n ? H5Screate_simple(1, &examples_n, NULL)
+				   : H5Screate(H5S_SCALAR);
 		d = H5Acreate2(f, "n_examples", H5T_NATIVE_LLONG, space, H5P_DEFAULT, H5P_DEFAULT);
-		H5Awrite(d, H5T_NATIVE_LLONG, &examples);
+		H5Awrite(d, H5T_NATIVE_LLONG, all);
+		free(all);
 		H5Aclose(d);
 		H5Sclose(space);
 	}
@@ -209,6 +216,13 @@ static void bad(void)
 	refuse(path, "has 2 rows a sample, not 3");
 	write_as(path, "data", s, (hsize_t[]){4, 3, S}, 3, 5);
 	refuse(path, "n_examples is 5, its dataset \"data\" has 4");
+	examples_n = 1;
+	write_as(path, "data", s, (hsize_t[]){4, 3, S}, 3, 5);
+	refuse(path, "n_examples is 5, its dataset \"data\" has 4");
+	examples_n = 4096;
+	write_as(path, "data", s, (hsize_t[]){4, 3, S}, 3, 4);
+	refuse(path, "its attribute n_examples is not one number");
+	examples_n = 0;
 	write_as(path, "data", s, (hsize_t[]){8, 3, S / 2}, 3, 8);
 	refuse(path, "choose train_dataloader.max_sequence_length 32");
 	write_chunks(path, UINT64_MAX / (S + 1) + 1);
