@@ -154,9 +154,11 @@ static int read_file(void *ctx, uint64_t first, uint64_t n, int64_t *to, char *w
 
 	if (ret >= 0)
 		ret = H5Dread(f->set, H5T_NATIVE_INT64, mem, f->space, H5P_DEFAULT, to);
+	if (ret < 0) /* before another call forgets the reason */
+		ret = said(why, size, "its samples cannot be read");
 	if (mem >= 0)
 		H5Sclose(mem);
-	return ret < 0 ? said(why, size, "its samples cannot be read") : 0;
+	return ret < 0 ? -EINVAL : 0;
 }
 
 __attribute__((visibility("default"))) int wse_hdf5_plugin(const char *release,

@@ -51,7 +51,7 @@ static struct sample *samples(uint64_t seed, uint32_t n, uint32_t vocab, uint32_
 	return s;
 }
 
-static int floats; /* what is written is of no whole numbers */
+static int floats;	   /* what is written is of no whole numbers */
 static hsize_t examples_n; /* n_examples is an array of so many */
 
 /* dims [3] of what is written: the first n of the samples; examples -1: no attribute */
@@ -71,8 +71,7 @@ static void write_as(const char *path, const char *set, const struct sample *s, 
 
 		for (hsize_t i = 0; i < examples_n + 1; i++)
 			all[i] = examples;
-		space = examples_n ? H5Screate_simple(1, &examples_n, NULL)
-				   : H5Screate(H5S_SCALAR);
+		space = examples_n ? H5Screate_simple(1, &examples_n, NULL) : H5Screate(H5S_SCALAR);
 		d = H5Acreate2(f, "n_examples", H5T_NATIVE_LLONG, space, H5P_DEFAULT, H5P_DEFAULT);
 		H5Awrite(d, H5T_NATIVE_LLONG, all);
 		free(all);
@@ -179,19 +178,36 @@ static void refuse(const char *path, const char *says)
 		wse_data_close(&d);
 }
 
-/* of no bytes on the disk, so that only the dimensions are large */
-static void write_chunks(const char *path, hsize_t n)
+/* chunks with checksums; without samples none is on the disk: only the dimensions are large */
+static void write_chunks(const char *path, const struct sample *s, hsize_t n)
 {
 	hid_t f = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
 	hid_t space = H5Screate_simple(3, (hsize_t[]){n, 3, S}, NULL);
 	hid_t how = H5Pcreate(H5P_DATASET_CREATE), d;
 
-	H5Pset_chunk(how, 3, (hsize_t[]){64, 3, S});
+	H5Pset_chunk(how, 3, (hsize_t[]){s ? n : 64, 3, S});
+	H5Pset_fletcher32(how);
 	d = H5Dcreate2(f, "data", H5T_STD_I32LE, space, H5P_DEFAULT, how, H5P_DEFAULT);
+	if (s)
+		H5Dwrite(d, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, s);
 	H5Dclose(d);
 	H5Pclose(how);
 	H5Sclose(space);
 	H5Fclose(f);
+}
+
+static void damage(const char *path, const struct sample *s)
+{
+	static char all[1 << 16];
+	FILE *f = fopen(path, "r+");
+	size_t n = f ? fread(all, 1, sizeof(all), f) : 0, at = 0;
+
+	while (at + sizeof(s->row[0]) <= n && memcmp(all + at, s->row[0], sizeof(s->row[0])))
+		at++;
+	ok(at + sizeof(s->row[0]) <= n && !fseek(f, (long)at, SEEK_SET) && fputc(~all[at], f) >= 0,
+	   "a byte of its samples is another");
+	if (f)
+		fclose(f);
 }
 
 static void bad(void)
@@ -225,7 +241,10 @@ static void bad(void)
 	examples_n = 0;
 	write_as(path, "data", s, (hsize_t[]){8, 3, S / 2}, 3, 8);
 	refuse(path, "choose train_dataloader.max_sequence_length 32");
-	write_chunks(path, UINT64_MAX / (S + 1) + 1);
+	write_chunks(path, s, 4);
+	damage(path, s);
+	refuse(path, "its samples cannot be read (libhdf5: data error detected by Fletcher32");
+	write_chunks(path, NULL, UINT64_MAX / (S + 1) + 1);
 	refuse(path, "no memory for 283796062672454641 samples");
 	s[2].row[0][7] = s[2].row[2][6] = 256;
 	write_samples(path, s, 4);
