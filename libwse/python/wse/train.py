@@ -199,7 +199,7 @@ def choose_devices(devices: Union[str, Sequence[str], None], count: int) -> List
 
 class Tensors(Mapping):  # type: ignore[type-arg]
     """The parameters of a trainer by name: f32 [rows][cols] or [rows], copies of the committed
-    step; assigning sets them."""
+    step; assigning sets them, from numbers of that shape or all in a row."""
 
     def __init__(self, trainer: "Trainer") -> None:
         self._trainer = trainer
@@ -225,6 +225,9 @@ class Tensors(Mapping):  # type: ignore[type-arg]
 
     def __setitem__(self, name: str, numbers: Any) -> None:
         i, source = self._number(name), numbers_of(numbers, "f32")
+        has, wants = list(getattr(numbers, "shape", ())), self._trainer._tensor(i, False)[1]
+        if len(has) > 1 and [n for n in has if n != 1] != [n for n in wants if n != 1]:
+            raise ValueError(f"{name}: numbers of shape {has} are no {wants}")
         if source.readonly:
             source = memoryview(bytearray(source))
         data = (ctypes.c_float * (len(source) // 4)).from_buffer(source)
@@ -419,10 +422,11 @@ class Trainer(Handle):
         with using(self) as (raw,):  # no other thread's call comes between the pointer and the copy
             check(lib.wse_trainer_tensor(raw, i, byref(out)))
             name = (out.name or b"").decode()
+            shape = [out.rows] if out.cols == 1 else [out.rows, out.cols]
             if not values:
-                return name, None
+                return name, shape
             data = bytearray(ctypes.string_at(out.data, 4 * out.rows * out.cols))
-        return name, Array(data, "f32", [out.rows] if out.cols == 1 else [out.rows, out.cols])
+        return name, Array(data, "f32", shape)
 
     @says("wse_trainer_save")
     def save(self, path: Path) -> None:
