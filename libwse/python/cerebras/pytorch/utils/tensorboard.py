@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Event files of TensorBoard, without its package: scalars."""
+import ctypes
 import os
 import struct
 import time
@@ -62,11 +63,12 @@ class SummaryWriter:
     def add_scalar(
         self, tag: str, scalar_value: Any, global_step: Optional[int] = None, **_: Any
     ) -> None:
-        """A number, or a tensor of one."""
+        """A number, or a tensor of one; what is beyond binary32 is infinite there."""
         if self._file is None:
             raise ValueError(f"the writer of {self.log_dir} is closed")
-        value = _bytes(1, tag.encode()) + b"\x15" + struct.pack("<f", float(scalar_value))
-        step = _varint((global_step or 0) + self.base_step)
+        number = ctypes.c_float(scalar_value).value
+        value = _bytes(1, tag.encode()) + b"\x15" + struct.pack("<f", number)
+        step = _varint(int(global_step or 0) + self.base_step)
         self._event(b"\x10" + step + _bytes(5, _bytes(1, value)))
 
     def flush(self) -> None:
