@@ -319,6 +319,7 @@ int main(int argc, char **argv)
 	int err, stop_fd;
 	FILE *out = stderr;
 
+	wse_std_open();
 	if (parse(argc, argv, &o))
 		return 2;
 	if (o.quiet)

@@ -574,6 +574,7 @@ int main(int argc, char **argv)
 	struct options o;
 	int result;
 
+	wse_std_open();
 	if (parse(argc, argv, &o))
 		return 2;
 	if (!wse_machine_find(o.lead) || !wse_machine_find(o.follow)) {

@@ -526,6 +526,7 @@ int main(int argc, char **argv)
 	size_t size;
 	int status = EXIT_USAGE;
 
+	wse_std_open();
 	if (parse_options(argc, argv, &o))
 		return EXIT_USAGE;
 	file = elf32_read(o.program, &size);

@@ -198,6 +198,7 @@ int main(int argc, char **argv)
 	int n = 0, failed = 0, cycles = 0, count = COUNT(tables);
 	int i, t;
 
+	wse_std_open();
 	for (i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--json"))
 			o.json = 1;

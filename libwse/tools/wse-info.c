@@ -289,6 +289,7 @@ int main(int argc, char **argv)
 {
 	struct report r = {0};
 
+	wse_std_open();
 	if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
 		printf("usage: wse-info [--counters | --version | --help]\nLists wafers on the PCI "
 		       "bus and in-process models, and what is wrong with them.\n"

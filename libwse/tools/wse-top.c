@@ -372,8 +372,10 @@ int main(int argc, char **argv)
 	static struct top t;
 	struct options o = {.delay = 1.0, .width = 80};
 	struct sigaction end = {.sa_handler = on_signal};
-	int ret = parse(argc, argv, &o);
+	int ret;
 
+	wse_std_open();
+	ret = parse(argc, argv, &o);
 	if (ret)
 		return ret - 1;
 	for (; optind < argc; optind++) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* wse-train: the command line of the trainer. All printing of the trainer happens here. */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -372,20 +371,6 @@ static int read_params(const struct args *a, enum wse_mode mode, struct wse_para
 	return ret;
 }
 
-/*
- * a closed stdout would become the number of the next file that is opened, and the log land there
- */
-static void open_std_fds(void)
-{
-	int fd;
-
-	do
-		fd = open("/dev/null", O_RDWR);
-	while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd >= 0)
-		close(fd);
-}
-
 /* --wait: the same devices, each with ",wait"; 0 or the exit status */
 static int add_wait(const char **uris, uint32_t n)
 {
@@ -558,7 +543,7 @@ int main(int argc, char **argv)
 {
 	int trained = 0, ret;
 
-	open_std_fds();
+	wse_std_open();
 	/* a limit of file sizes (ulimit -f) is then an error of write(), as a full disk is */
 	signal(SIGXFSZ, SIG_IGN);
 	ret = command(argc, argv, &trained);
