@@ -53,9 +53,9 @@ int wse_loop_resume(struct loop *l, enum wse_ckpt_load what)
 							l->run->cfg.model_dir)
 					     : 0;
 	ret = wse_loop_load(l, what);
-	return ret == -EBADMSG && !named
-		       ? wse_model_dir_damaged(l->run->cfg.model_dir, l->res->checkpoint, ret)
-		       : ret;
+	if (!ret || named || (ret != -EBADMSG && wse_model_dir_is_file(l->res->checkpoint)))
+		return ret;
+	return wse_model_dir_damaged(l->run->cfg.model_dir, l->res->checkpoint, ret);
 }
 
 #define PROGRESS_EVERY 5.0 /* seconds between two lines about a slow checkpoint */

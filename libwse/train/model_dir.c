@@ -65,6 +65,13 @@ void wse_model_dir_last(const char *dir, unsigned long long below, char *path)
 		closedir(d);
 }
 
+int wse_model_dir_is_file(const char *checkpoint)
+{
+	struct stat sb;
+
+	return !stat(checkpoint, &sb) && S_ISREG(sb.st_mode);
+}
+
 int wse_model_dir_damaged(const char *dir, const char *checkpoint, int err)
 {
 	struct wse_failure failure;

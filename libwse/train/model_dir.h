@@ -22,6 +22,7 @@ void wse_model_dir_last(const char *dir, unsigned long long below, char *path);
  */
 int wse_model_dir_find(const char *dir, const char *patterns, char ***paths, uint32_t *n);
 void wse_model_dir_free(char **paths, uint32_t n);
+int wse_model_dir_is_file(const char *checkpoint); /* not a folder, FIFO or the like */
 /*
  * A run that begins with the checkpoint `from` (NULL, "": with none) is to write there: -EEXIST
  * when another one is the last, or the run takes not the whole of it, as the next "auto" would

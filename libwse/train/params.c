@@ -286,7 +286,7 @@ static int check_last(const struct wse_config *cfg, enum wse_ckpt_load what)
 		return 0;
 	wse_failure_keep(&before, 0);
 	ret = wse_session_fits(cfg, path, what);
-	return ret == -EINVAL ? ret : wse_failure_undo(&before);
+	return ret == -EINVAL && wse_model_dir_is_file(path) ? ret : wse_failure_undo(&before);
 }
 
 static int check(const struct wse_params *p, const char *checkpoint)

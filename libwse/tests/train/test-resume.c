@@ -248,8 +248,21 @@ static void last_is_damaged(void)
 	ret = go("hurt", four, 1, NULL, 0, 1, &w, &res);
 	ok(ret == -EBADMSG && strstr(wse_error(), "checkpoint_5.safetensors is good"),
 	   "eval, too: %s", wse_error());
-	snprintf(cmd, sizeof(cmd), "cd %s/hurt && rm checkpoint_5.safetensors", dir);
 	w.eval_only = 0;
+	for (int i = 0; i < 2; i++) {
+		snprintf(cmd, sizeof(cmd), "cd %s/hurt && rm checkpoint_11.safetensors && %s", dir,
+			 i ? "mkdir checkpoint_11.safetensors"
+			   : "mkfifo checkpoint_11.safetensors");
+		ret = system(cmd);
+		ret = ret ? ret : go("hurt", four, 1, NULL, 0, 1, &w, &res);
+		ok(ret == -EINVAL && strstr(wse_error(), "checkpoint_5.safetensors is good: move "
+							 "checkpoint_11.safetensors away"),
+		   "%s", wse_error());
+	}
+	snprintf(cmd, sizeof(cmd),
+		 "cd %s/hurt && rmdir checkpoint_11.safetensors && rm checkpoint_5.safetensors && "
+		 "head -c 5000 checkpoint_10.safetensors > checkpoint_11.safetensors",
+		 dir);
 	ret = system(cmd);
 	ret = ret ? ret : go("hurt", four, 1, NULL, 0, 1, &w, &res);
 	ok(ret == -EBADMSG && strstr(wse_error(), "no good one before it"), "%s", wse_error());
