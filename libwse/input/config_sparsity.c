@@ -121,9 +121,6 @@ static void read_group(struct sections *s, struct wse_yaml *y)
 		g->level =
 			reader_real(&s->r, y, level, !wse_yaml_peek(y, "mask_file"), 0.0, 0.0, 1.0);
 	}
-	if (l && wse_yaml_peek(y, "mask_file"))
-		wse_config_note(s->cfg->ignored, sizeof(s->cfg->ignored),
-				"sparsity beside mask_file");
 	k = reader_choice(&s->r, y, "init_method", 0, inits);
 	g->init = (enum wse_sparse_init)(k < 0 ? 0 : k);
 	k = reader_choice(&s->r, y, algorithm, 0, algorithms);

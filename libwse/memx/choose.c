@@ -121,6 +121,18 @@ static uint64_t value_key(const void *ctx, size_t i)
 	return small_first(((const float *)ctx)[i], i);
 }
 
+/* all weights of a part are there */
+static void put_ones(struct wse_masks *m, const struct wse_sparse_part *p)
+{
+	unsigned char ones[256];
+
+	memset(ones, 1, sizeof(ones));
+	for (size_t at = 0, n; at < p->count; at += n) {
+		n = p->count - at < sizeof(ones) ? p->count - at : sizeof(ones);
+		wse_masks_put(m, p, at, n, ones);
+	}
+}
+
 static int first_of_part(struct wse_masks *m, const struct wse_sparse_part *p, uint64_t seed)
 {
 	const struct random r = {seed, WSE_CHOOSE_RANDOM | p->tensor, p->from};
@@ -147,8 +159,12 @@ int wse_choose_first(struct wse_masks *m, uint64_t seed)
 {
 	int ret = 0;
 
-	for (uint32_t i = 0; i < m->nparts && !ret; i++)
-		ret = first_of_part(m, &m->part[i], seed);
+	for (uint32_t i = 0; i < m->nparts && !ret; i++) {
+		if (m->cfg->file[0])
+			put_ones(m, &m->part[i]);
+		else
+			ret = first_of_part(m, &m->part[i], seed);
+	}
 	m->there = !ret && m->nparts;
 	return ret;
 }
@@ -381,19 +397,7 @@ static uint32_t end_of_unit(const struct wse_masks *m, uint32_t first)
 
 static int is_topk(const struct wse_masks *m, uint32_t part)
 {
-	return m->cfg->g[m->part[part].group].init == WSE_SPARSE_TOPK;
-}
-
-/* all weights of a part are there */
-static void put_ones(struct wse_masks *m, const struct wse_sparse_part *p)
-{
-	unsigned char ones[256];
-
-	memset(ones, 1, sizeof(ones));
-	for (size_t at = 0, n; at < p->count; at += n) {
-		n = p->count - at < sizeof(ones) ? p->count - at : sizeof(ones);
-		wse_masks_put(m, p, at, n, ones);
-	}
+	return !m->cfg->file[0] && m->cfg->g[m->part[part].group].init == WSE_SPARSE_TOPK;
 }
 
 void wse_choose_all(struct wse_masks *m)

@@ -21,7 +21,7 @@
 /*
  * Masks of a group's init at the model's initial weights: random, those with the smallest
  * wse_rng_u64(seed, WSE_CHOOSE_RANDOM | tensor, element of the tensor) are left out; topk, those of
- * the smallest magnitude. -ENOMEM
+ * the smallest magnitude. None where a file has the masks. -ENOMEM
  */
 int wse_choose_first(struct wse_masks *m, uint64_t seed);
 

@@ -48,7 +48,7 @@ int wse_ckpt_read_state(const struct wse_ckpt_match *m, struct wse_ckpt_place *a
 int wse_ckpt_read_step(const struct wse_ckpt_match *m, struct wse_ckpt_place *at);
 /*
  * The masks of a file into takes [*n ...], none if there are none and `what` does not need them; to
- * a dense run none matters. -EINVAL, -EBADMSG
+ * a dense run none matters, nor to weights alone in a run that has a mask_file. -EINVAL, -EBADMSG
  */
 int wse_ckpt_find_masks(const struct wse_st_file *file, const struct wse_ckpt_arrays *a,
 			enum wse_ckpt_load what, struct wse_st_take *takes, uint32_t *n);

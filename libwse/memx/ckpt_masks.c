@@ -100,9 +100,14 @@ int wse_ckpt_find_masks(const struct wse_st_file *file, const struct wse_ckpt_ar
 			enum wse_ckpt_load what, struct wse_st_take *takes, uint32_t *n)
 {
 	int any = what == WSE_CKPT_ALL || what == WSE_CKPT_RATES_NEW;
-	int ret = a->nmasked ? check_others(file, a) : 0;
+	int ret = 0;
 	char name[WSE_ST_NAME];
 
+	/* a run that begins with these weights has its masks of mask_file */
+	if (what == WSE_CKPT_MODEL && a->nmasked && a->masks->cfg->file[0])
+		return 0;
+	if (a->nmasked)
+		ret = check_others(file, a);
 	/* weights alone may come without: without all of them */
 	for (uint32_t i = 0; i < a->nmasked && !any; i++) {
 		wse_ckpt_name(a, WSE_CKPT_MASKS, a->masked[i], name);

@@ -278,6 +278,69 @@ static void from_file(void)
 	ok(ret == -ENOENT, "a file that is not there: %s", wse_error());
 }
 
+/* what is there, and which weights have a place, after two steps from the weights of a file (NULL:
+ * initial ones); 0: an error */
+static int two_steps(const char *section, const char *weights, uint64_t sum[2])
+{
+	struct wse_session s;
+	int ret = open_gpt(section, &s);
+
+	ret = ret || !weights ? ret : wse_session_load(&s, weights, WSE_CKPT_MODEL);
+	ret = ret ? ret : do_steps(&s, 2);
+	sum[0] = ret ? 0 : sparse_sum(&s);
+	sum[1] = 0;
+	for (uint32_t i = 0; !ret && i < wse_memx_masks(s.memx)->nparts; i++) {
+		const struct wse_sparse_part *p = &wse_memx_masks(s.memx)->part[i];
+		unsigned char *bits = malloc(p->count);
+
+		sparse_bits(&s, p, bits);
+		for (size_t e = 0; e < p->count; e++)
+			sum[1] = sum[1] * 1099511628211u + bits[e] + 1;
+		free(bits);
+	}
+	wse_session_close(&s);
+	return ret;
+}
+
+/* levels beside a file's masks, and masks of weights that are loaded, change nothing */
+static void file_decides(void)
+{
+	static const char *const more[] = {
+		"{mask_file: '%s'}",
+		"{mask_file: '%s', sparsity: 0.9}",
+		"{mask_file: '%s', sparsity: 0.9, init_method: topk}",
+		"[{mask_file: '%s', param_filter: '*attn*'}, {sparsity: 0.9}]",
+	};
+	static const char *const weights[][2] = {
+		{"initial ones", NULL}, {"dense ones", "null"}, {"sparse ones", "{sparsity: 0.3}"}};
+	static const char loaded[] = "weights.safetensors";
+	uint64_t masks = 0;
+	struct wse_session s;
+	int ret = open_gpt("{sparsity: 0.6}", &s);
+
+	ret = ret ? ret : wse_session_save(&s, in_dir("masks.safetensors"), NULL);
+	wse_session_close(&s);
+	for (size_t i = 0; i < 3; i++) {
+		const char *made = weights[i][1];
+		uint64_t want = 0, got[2] = {0};
+		char section[300];
+
+		if (made) {
+			ret = ret ? ret : open_gpt(made, &s);
+			ret = ret ? ret : wse_session_save(&s, in_dir(loaded), NULL);
+			wse_session_close(&s);
+		}
+		for (size_t k = 0; k < sizeof(more) / sizeof(*more); k++) {
+			snprintf(section, sizeof(section), more[k], in_dir("masks.safetensors"));
+			ret = ret ? ret : two_steps(section, made ? in_dir(loaded) : NULL, got);
+			want = k ? want : got[0];
+			masks = i || k ? masks : got[1];
+			ok(!ret && got[0] == want && got[1] == masks, "%s, from %s%s%s", more[k],
+			   weights[i][0], ret ? ": " : "", ret ? wse_error() : "");
+		}
+	}
+}
+
 /* a byte of a mask in a file of another program: no checksums, so it is the value that is judged */
 static void made_by_hand(void)
 {
@@ -524,16 +587,17 @@ int main(void)
 	loads("{sparsity: 0.5, param_filter: '*proj_output*'}", "{sparsity: 0.5}", WSE_CKPT_MODEL,
 	      "mask.transformer.h.0.attn.c_attn.weight is not in it");
 	from_file();
+	file_decides();
 	made_by_hand();
 	empty_rows();
 	refused();
 	filters();
 	heads();
 	drops();
-	for (size_t i = 0; i < 5; i++) {
+	for (size_t i = 0; i < 6; i++) {
 		static const char *const made[] = {"three.safetensors", "other.safetensors",
 						   "masks.safetensors", "hand.safetensors",
-						   "rows.safetensors"};
+						   "rows.safetensors",	"weights.safetensors"};
 
 		unlink(in_dir(made[i]));
 	}
