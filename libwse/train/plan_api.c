@@ -234,13 +234,18 @@ static void print_images(const struct wse_config *cfg, const struct wse_graph *g
 }
 
 static void print_shapes(const struct wse_config *cfg, const struct wse_model *m,
-			 const struct wse_tile *tile, const struct wse_plan *p, int fits,
-			 const struct wse_exec_cfg *log)
+			 const struct wse_tile *tile, const struct wse_plan *p, uint32_t systems,
+			 int fits, const struct wse_exec_cfg *log)
 {
 	struct wse_plan_shape best;
+	struct wse_plan_micro size;
 
 	wse_plan_shape_find(m, tile, cfg, p, fits, &best);
 	wse_plan_shape_print(p, fits, &best, log);
+	if (!fits || m->forward)
+		return;
+	wse_plan_micro_find(m, tile, cfg, p, systems, &size);
+	wse_plan_micro_print(p, systems, &size, log);
 }
 
 static int plan(const struct wse_params *params, const char *uri, uint32_t flags,
@@ -294,7 +299,7 @@ static int plan(const struct wse_params *params, const char *uri, uint32_t flags
 		if (on_paper)
 			wse_plan_device_print(&paper, &params->cfg, &p, systems, log);
 		else
-			print_shapes(&params->cfg, &m, &info.tile, &p, !ret, log);
+			print_shapes(&params->cfg, &m, &info.tile, &p, systems, !ret, log);
 		wse_logf(log, WSE_LOG_INFO, "parameters       %llu",
 			 (unsigned long long)out->weights);
 		print_sparsity(&params->cfg, log);

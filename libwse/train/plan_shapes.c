@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * A tile's shape decides how many columns share a head, how many rows a sequence, and how many
- * buses bring the weights: the planner is asked about the others of as many cores.
+ * What would be faster. A tile's shape decides how many columns share a head, how many rows a
+ * sequence, and how many buses bring the weights: the planner is asked about the others of as many
+ * cores. And a run chooses a small micro-batch where a large one has blocks' inputs leave the cores
+ * (model/plan.c).
  */
 #include <inttypes.h>
 
@@ -83,4 +85,49 @@ void wse_plan_shape_print(const struct wse_plan *of, int fits, const struct wse_
 			log, WSE_LOG_INFO,
 			"other shapes     none of as many cores takes 6 %% less: %u of them %s a plan",
 			best->tried, best->tried == 1 ? "has" : "have");
+}
+
+/* cycles of a step: systems take whole micro-batches */
+static uint64_t step_cycles(const struct wse_plan *p, uint32_t systems)
+{
+	return p->cycles * ((p->micro_batches + systems - 1) / systems);
+}
+
+void wse_plan_micro_find(const struct wse_model *m, const struct wse_tile *tile,
+			 const struct wse_config *cfg, const struct wse_plan *of, uint32_t systems,
+			 struct wse_plan_micro *to)
+{
+	struct wse_failure before;
+	uint64_t ops = 0, cycles;
+
+	*to = (struct wse_plan_micro){
+		.cycles = (uint64_t)(GAIN_OF * (double)step_cycles(of, systems))};
+	wse_failure_keep(&before, 0);
+	for (uint32_t t = tile->lanes; t <= WSE_TOKENS_MAX; t += tile->lanes) {
+		uint64_t tokens = (uint64_t)t * tile->rows, samples = tokens / m->span;
+		struct wse_plan p = {0};
+
+		if (tokens % m->span || tokens == of->tokens || cfg->batch % samples ||
+		    !wse_plan_fits(m, tile, cfg->batch, samples, &ops, NULL))
+			continue;
+		if (!wse_plan_make(m, tile, cfg->batch, samples, &p) && !wse_plan_images(cfg, &p)) {
+			cycles = step_cycles(&p, systems);
+			if (cycles < to->cycles)
+				*to = (struct wse_plan_micro){samples, cycles, p.useful};
+		}
+		wse_plan_fini(&p);
+	}
+	wse_failure_undo(&before);
+}
+
+void wse_plan_micro_print(const struct wse_plan *of, uint32_t systems,
+			  const struct wse_plan_micro *best, const struct wse_exec_cfg *log)
+{
+	if (best->samples)
+		wse_logf(log, WSE_LOG_INFO,
+			 "other sizes      micro_batch_size %" PRIu64
+			 " would take %.0f %% of these cycles: %" PRIu64 " a step, useful %.2f",
+			 best->samples,
+			 100 * (double)best->cycles / (double)step_cycles(of, systems),
+			 best->cycles, best->useful);
 }
