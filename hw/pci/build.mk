@@ -37,6 +37,7 @@ $(B)/hw/pci/adder_rtl: $(PCI_V) hw/pci/wse_pci.h $(PCI_LIB) hw/pci/build.mk $(RT
 
 PCI_TEST := $(addprefix hw/pci/tests/,test_adder.c vu_client.c)
 $(eval $(call c_program,hw/pci/tests/test_adder,$(PCI_TEST),$(PCI_LIB)))
+$(eval $(call c_test,hw/pci/tests/test_stop,hw/pci/tests/vu_client.c,$(PCI_LIB),,$(PCI_ASAN)))
 PCI_PROTOCOL := $(addprefix hw/pci/tests/,test_protocol.c vu_client.c)
 $(eval $(call c_program,hw/pci/tests/test_protocol,$(PCI_PROTOCOL)))
 

@@ -17,6 +17,8 @@
 #include "touched.h"
 #include "vu_socket.h"
 
+#define STOP_EVERY 32u /* messages */
+
 struct wse_pci_server {
 	int listen_fd, client_fd, stop_fd;
 	char *path;
@@ -499,7 +501,10 @@ static int serve_client(struct wse_pci_server *s)
 	struct vu_msg *m = &s->msg;
 	int err;
 
-	for (;;) {
+	for (unsigned int n = 1;; n++) {
+		/* a client that posts without a pause always has the next message there */
+		if (!(n % STOP_EVERY) && vu_stopped(s->stop_fd))
+			return -EINTR;
 		vu_linger(s->client_fd, &s->linger);
 		err = vu_recv(s->client_fd, s->listen_fd, s->stop_fd, m);
 		if (err)

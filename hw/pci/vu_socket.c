@@ -110,6 +110,13 @@ static int wait_for(int fd, short events, int listen_fd, int stop_fd)
 	}
 }
 
+bool vu_stopped(int stop_fd)
+{
+	struct pollfd p = {.fd = stop_fd, .events = POLLIN};
+
+	return poll(&p, 1, 0) > 0;
+}
+
 static void take_fds(struct vu_msg *m, struct msghdr *mh)
 {
 	if (mh->msg_flags & MSG_CTRUNC)

@@ -3,6 +3,7 @@
 #ifndef WSE_VU_SOCKET_H
 #define WSE_VU_SOCKET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +30,8 @@ int vu_listen(const char *path, int *fd);
  * size or type); -errno.
  */
 int vu_recv(int fd, int listen_fd, int stop_fd, struct vu_msg *m);
+/* Whether stop_fd is readable: vu_recv() looks only where it waits. */
+bool vu_stopped(int stop_fd);
 struct vu_linger {
 	unsigned int skip, pause; /* messages until the next poll; pause after a failed one */
 };
