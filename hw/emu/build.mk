@@ -8,6 +8,8 @@ $(eval $(call c_program,wse-emu,$(EMU_SRCS),$(PCI_LIB) $(GDB_STUB) \
 	$(MODEL_LIBS),$(MODEL_LINK),$(PCI_ASAN) $(GDB_ASAN)))
 $(eval $(call c_program,hw/emu/tests/test_emu,$(EMU_TEST)))
 $(eval $(call c_test,hw/emu/tests/test_moderate,hw/emu/moderate.c))
+$(eval $(call c_test,hw/emu/tests/test_kick,hw/emu/moderate.c,$(PCI_LIB) $(GDB_STUB) $(TWIN),-lm,\
+	$(PCI_ASAN) $(GDB_ASAN)))
 
 ALL += $(B)/wse-emu $(B)/asan/wse-emu $(B)/hw/emu/tests/test_emu
 SUITES += $(B)/hw/emu/tests/test_emu "$(B)/hw/emu/tests/test_emu rtl" \

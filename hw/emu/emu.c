@@ -265,6 +265,15 @@ static void wake(struct emu *e)
 	pthread_mutex_unlock(&e->fifo_lock);
 }
 
+/* The model may have work that its thread has not seen. */
+static void kick(struct emu *e)
+{
+	pthread_mutex_lock(&e->fifo_lock);
+	e->kick = true;
+	pthread_cond_signal(&e->wake);
+	pthread_mutex_unlock(&e->fifo_lock);
+}
+
 uint32_t emu_read32(struct emu *e, uint32_t offset)
 {
 	uint32_t v;
@@ -334,7 +343,7 @@ void emu_write32(struct emu *e, uint32_t offset, uint32_t value)
 		apply_writes(e);
 		e->cfg.ops->mmio_write(e->machine, offset, value);
 		leave(e);
-		wake(e);
+		kick(e); /* its thread may have emptied the FIFO and have gone to sleep */
 	} else if (asleep) {
 		run_here(e);
 	}
@@ -367,10 +376,7 @@ static void debugger_call(void *arg, void (*work)(void *work_arg), void *work_ar
 	enter(e);
 	work(work_arg);
 	leave(e);
-	pthread_mutex_lock(&e->fifo_lock);
-	e->kick = true; /* time may pass now */
-	pthread_mutex_unlock(&e->fifo_lock);
-	wake(e);
+	kick(e); /* time may pass now */
 }
 
 int emu_debug(struct emu *e, const char *where, const char *program)
