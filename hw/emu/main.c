@@ -387,7 +387,13 @@ out:
 	wse_pci_destroy(server);
 	wse_pci_dma_destroy(dma);
 	close(stop_fd);
-	if (out && out != stderr)
+	if (out && out != stderr) {
+		int lost = wse_pci_log_error(&log);
+
+		if (lost)
+			fprintf(stderr, "wse-emu: cannot write %s: %s\n", o.log, strerror(-lost));
+		err = err ? err : lost;
 		fclose(out);
+	}
 	return err ? 1 : 0;
 }

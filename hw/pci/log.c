@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "wse_pci.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <time.h>
 
@@ -34,9 +35,21 @@ void wse_pci_logf(struct wse_pci_log *log, const char *fmt, ...)
 		vfprintf(log->out, fmt, ap);
 		va_end(ap);
 		fputc('\n', log->out);
-		fflush(log->out);
+		errno = 0;
+		if ((fflush(log->out) || ferror(log->out)) && !log->err)
+			log->err = errno ? -errno : -EIO;
 	} else {
 		log->dropped++;
 	}
 	pthread_mutex_unlock(&log->lock);
+}
+
+int wse_pci_log_error(struct wse_pci_log *log)
+{
+	int err;
+
+	pthread_mutex_lock(&log->lock);
+	err = log->err;
+	pthread_mutex_unlock(&log->lock);
+	return err;
 }

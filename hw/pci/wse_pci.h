@@ -31,6 +31,7 @@ struct wse_pci_log {
 	int64_t second;	    /* of the last line */
 	unsigned int lines; /* in that second */
 	unsigned long dropped;
+	int err; /* -errno of the first line that could not be written */
 };
 
 /* out, which may be NULL, and who outlive the log. */
@@ -38,6 +39,8 @@ void wse_pci_log_init(struct wse_pci_log *log, FILE *out, const char *who);
 /* Writes "who: text" and a newline; any thread. */
 __attribute__((format(printf, 2, 3))) void wse_pci_logf(struct wse_pci_log *log, const char *fmt,
 							...);
+/* 0, or -errno of the first line that out did not take whole; any thread. */
+int wse_pci_log_error(struct wse_pci_log *log);
 
 /* ---- the guest's memory ---- */
 
