@@ -13,12 +13,14 @@ struct entry {
 	const void *object; /* NULL: free */
 	enum wse_handle kind;
 	int busy;
+	int foreign; /* of the process that this one is a fork of */
 };
 
 /* An open hash table: room is a power of two and at least twice what is used and reserved. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct entry *table;
 static uint32_t used, room, reserved;
+static int forks; /* are seen */
 
 static const char *const names[] = {
 	[WSE_HANDLE_MODEL] = "model",	      [WSE_HANDLE_PARAMS] = "params",
@@ -57,12 +59,38 @@ static void put(struct entry e)
 	table[i] = e;
 }
 
+static void before_fork(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+static void behind_fork(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+/*
+ * The threads behind devices and trainers do not follow into a fork, and the driver takes both
+ * processes for one: what the fork destroyed would be gone for the other one.
+ */
+static void in_fork(void)
+{
+	for (uint32_t i = 0; i < room; i++)
+		table[i].foreign |= table[i].kind != WSE_HANDLE_MODEL &&
+				    table[i].kind != WSE_HANDLE_PARAMS &&
+				    table[i].kind != WSE_HANDLE_TOKENIZER;
+	pthread_mutex_unlock(&lock);
+}
+
 /* lock is held */
 static int grow(void)
 {
 	struct entry *old = table;
 	uint32_t n = room, i;
 
+	if (!forks && pthread_atfork(before_fork, behind_fork, in_fork))
+		return -ENOMEM;
+	forks = 1;
 	table = calloc(n ? 2 * n : 64, sizeof(*table));
 	if (!table) {
 		table = old;
@@ -99,7 +127,7 @@ int wse_handle_add(enum wse_handle kind, const void *object)
 	if (2 * (used + reserved + 1) > room)
 		ret = grow();
 	if (!ret) {
-		put((struct entry){object, kind, 0});
+		put((struct entry){.object = object, .kind = kind});
 		used++;
 	}
 	pthread_mutex_unlock(&lock);
@@ -123,7 +151,7 @@ void wse_handle_add_reserved(enum wse_handle kind, const void *object)
 	pthread_mutex_lock(&lock);
 	reserved--;
 	if (object) {
-		put((struct entry){object, kind, 0});
+		put((struct entry){.object = object, .kind = kind});
 		used++;
 	}
 	pthread_mutex_unlock(&lock);
@@ -141,6 +169,11 @@ static int look(enum wse_handle kind, const void *object, struct entry **e)
 	if ((*e)->kind != kind)
 		return wse_fail(-EBADF, "%p is no %s: it is a %s", object, names[kind],
 				names[(*e)->kind]);
+	if ((*e)->foreign)
+		return wse_fail(-EBADF,
+				"the %s belongs to the process of which this one is a fork: make "
+				"one here",
+				names[kind]);
 	return 0;
 }
 

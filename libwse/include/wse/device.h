@@ -7,7 +7,8 @@
  * Threads: any function may be called from any thread at any time, except that an object must not
  * be destroyed while another thread uses it. Objects keep what they stand on alive, so a device,
  * its contexts, buffers and fences may be destroyed in any order. A handle that was destroyed, is
- * NULL or of another kind: -EBADF (NULL, 0) and a sentence in wse_error().
+ * NULL or of another kind: -EBADF (NULL, 0) and a sentence in wse_error(). So is one that a fork of
+ * the process has from before, of a trainer too; models, parameters and tokenizers go on there.
  */
 #ifndef WSE_WSE_DEVICE_H
 #define WSE_WSE_DEVICE_H

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <wse/wse.h>
 
@@ -228,6 +230,55 @@ static void table(void)
 	free(base);
 }
 
+/* A fork has none of the threads behind these handles. */
+static void in_fork(struct wse_device *dev, struct wse_context *ctx, struct wse_buffer *buf,
+		    struct wse_fence *fence)
+{
+	static const char words[] = "of which this one is a fork";
+	struct drm_wse_cmd nop = {.queue = 1};
+	struct wse_device *own;
+	struct wse_context *lease;
+	int good;
+
+	alarm(60);
+	good = no_device(dev, words) && no_context(ctx, words) && no_fence(fence, words) &&
+	       no_buffer(dev, buf, words);
+	wse_fence_destroy(fence);
+	wse_buffer_destroy(buf);
+	wse_context_destroy(ctx);
+	wse_device_close(dev);
+	good = good && !wse_device_open(URI, &own) && !wse_context_create(own, 0, &lease) &&
+	       !wse_submit_wait(lease, &nop, 1, WSE_FOREVER);
+	_exit(!good);
+}
+
+static void forks(void)
+{
+	struct drm_wse_cmd nop = {.queue = 1};
+	struct wse_device *dev;
+	struct wse_context *ctx;
+	struct wse_buffer *buf;
+	struct wse_fence *fence;
+	int good = !wse_device_open(URI, &dev) && !wse_context_create(dev, 0, &ctx) &&
+		   !wse_buffer_create(dev, 64, &buf) && !wse_submit(ctx, &nop, 1, NULL, 0, &fence);
+	int status = -1;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = good ? fork() : -1;
+	if (!pid)
+		in_fork(dev, ctx, buf, fence);
+	waitpid(pid, &status, 0);
+	ok(good && !status, "a fork is told that they are not its own, and opens another one");
+	ok(good && !wse_fence_wait(fence, WSE_FOREVER) &&
+		   !wse_submit_wait(ctx, &nop, 1, WSE_FOREVER),
+	   "they stay what they were");
+	wse_fence_destroy(fence);
+	wse_buffer_destroy(buf);
+	wse_context_destroy(ctx);
+	wse_device_close(dev);
+}
+
 int main(void)
 {
 	struct wse_device *dev;
@@ -244,6 +295,7 @@ int main(void)
 	programs(dev);
 	wse_device_close(dev);
 	closed();
+	forks();
 	table();
 	return tap_end();
 }
