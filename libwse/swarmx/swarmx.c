@@ -97,26 +97,49 @@ void wse_swarm_close(struct wse_swarm *s)
 	free(s);
 }
 
+/*
+ * A device that is gone has no memory, and it is the next one's turn: it is found to be lost when
+ * its own worker uses it, which must not take along the one that asks.
+ */
+static int alloc_on_first(struct wse_swarm *s, size_t size, struct wse_shared_buf *buf,
+			  uint32_t *owner)
+{
+	int ret = -ENODEV;
+
+	for (uint32_t i = 0; i < s->n && ret == -ENODEV; i++) {
+		struct wse_exec *e = s->w[i].exec;
+
+		if (!s->w[i].alive && i + 1 < s->n)
+			continue;
+		ret = e->ops->alloc(e, size, buf);
+		*owner = i;
+	}
+	return ret;
+}
+
 static int pool_alloc(void *ctx, size_t size, struct wse_shared_buf **buf)
 {
 	struct wse_swarm *s = ctx;
 	struct pool_buf *b = calloc(1, sizeof(*b));
+	struct wse_failure before;
 	struct wse_exec *e;
 	uint32_t i, owner = 0;
 	int ret;
 
 	if (!b)
 		return -ENOMEM;
+	wse_failure_keep(&before, 0);
 	pthread_mutex_lock(&s->pool_lock);
-	while (owner + 1 < s->n && !s->w[owner].alive)
-		owner++;
-	e = s->w[owner].exec;
-	ret = e->ops->alloc(e, size, &b->buf);
+	ret = alloc_on_first(s, size, &b->buf, &owner);
 	if (ret)
 		goto out;
-	for (i = 0; i < s->n && !ret; i++)
+	e = s->w[owner].exec;
+	for (i = 0; i < s->n && !ret; i++) {
 		if (i != owner && s->w[i].alive)
 			ret = s->w[i].exec->ops->map(s->w[i].exec, &b->buf);
+		if (ret == -ENODEV) /* as above: its commands that name the buffer fail */
+			ret = 0;
+	}
 	if (ret) {
 		while (i-- > 1)
 			if (i - 1 != owner && s->w[i - 1].alive)
@@ -124,6 +147,7 @@ static int pool_alloc(void *ctx, size_t size, struct wse_shared_buf **buf)
 		e->ops->free(e, &b->buf);
 		goto out;
 	}
+	wse_failure_undo(&before);
 	*buf = &b->buf;
 	b->next = s->bufs;
 	s->bufs = b;

@@ -326,6 +326,7 @@ struct fake {
 	int fail_at, error, keep, runs;
 	int no_graph;		       /* the error of the next one */
 	const struct wse_graph *graph; /* that it was given last */
+	int gone;		       /* it makes and shares no memory */
 };
 
 static int fake_prepare(struct wse_exec *e, const struct wse_graph *g)
@@ -365,6 +366,8 @@ static int fake_run(struct wse_exec *e, const struct wse_micro_batch *jobs, uint
 
 static int fake_alloc(struct wse_exec *e, size_t size, struct wse_shared_buf *buf)
 {
+	if (((struct fake *)e)->gone)
+		return -ENODEV;
 	buf->ptr = malloc(size);
 	buf->size = size;
 	buf->owner = e;
@@ -380,9 +383,8 @@ static void fake_free(struct wse_exec *e, struct wse_shared_buf *buf)
 
 static int fake_map(struct wse_exec *e, struct wse_shared_buf *buf)
 {
-	(void)e;
 	(void)buf;
-	return 0;
+	return ((struct fake *)e)->gone ? -ENODEV : 0;
 }
 
 static void fake_unmap(struct wse_exec *e, struct wse_shared_buf *buf)
@@ -412,6 +414,7 @@ enum { UNIT = 8 * 4 + 8 }; /* floats of the one layer's gradient */
 static const struct wse_swarm_host *with; /* of the steps below */
 static pthread_t caller;
 static unsigned int by_caller, by_others;
+static int gone; /* the device that fails in a step below is */
 
 static void count_thread(void)
 {
@@ -466,7 +469,7 @@ static int swarm_step(uint32_t n, uint32_t which, int fail_at, int error, int ke
 
 		f->base.ops = &fake_ops;
 		if (i == which || which == 99)
-			*f = (struct fake){f->base, fail_at, error, keep, 0, 0, NULL};
+			*f = (struct fake){f->base, fail_at, error, keep, 0, 0, NULL, gone};
 		execs[i] = &f->base;
 	}
 	for (uint32_t i = 0; i < 11; i++)
@@ -504,6 +507,14 @@ static void devices(void)
 	ok(!swarm_step(2, 0, 1, -ETIMEDOUT, 0, many, &alive) && alive == 1 &&
 		   !memcmp(one, many, sizeof(one)),
 	   "the first device dies");
+	same = gone = 1;
+	for (uint32_t n = 2; n <= 4; n++)
+		for (uint32_t which = 0; which < n; which++)
+			same &= !swarm_step(n, which, 1, -ENODEV, 0, many, &alive) &&
+				alive == n - 1 && !memcmp(one, many, sizeof(one));
+	ok(same, "one that is gone before the first gradient has memory takes no other with it");
+	ok(swarm_step(2, 99, 1, -ENODEV, 0, many, &alive) == -ENODEV && !alive, "all are gone");
+	gone = 0;
 	ok(swarm_step(2, 99, 2, -EIO, 0, many, &alive) == -EIO && !alive,
 	   "all devices die: the error comes back");
 	ok(swarm_step(2, 0, 0, 0, 1, many, &alive) == -EPROTO,
