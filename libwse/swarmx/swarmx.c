@@ -196,20 +196,32 @@ uint32_t wse_swarm_size(const struct wse_swarm *s)
 
 int wse_swarm_prepare(struct wse_swarm *s, const struct wse_graph *g)
 {
-	struct wse_failure first = {0};
+	struct wse_failure first = {0}, lost = {0}, none;
 	int ret;
 
 	if (s->in_flight)
 		return -EINVAL;
+	wse_failure_keep(&none, 0);
 	/* all of them, behind an error, too: the graph before may be freed then */
 	for (uint32_t i = 0; i < s->n; i++) {
-		struct wse_exec *e = s->w[i].exec;
+		struct worker *w = &s->w[i];
+		unsigned int before = wse_failures();
 
-		ret = e->ops->prepare(e, s->w[i].alive ? g : NULL);
-		if (ret && !first.err)
+		ret = w->exec->ops->prepare(w->exec, w->alive ? g : NULL);
+		if (!w->alive || !ret)
+			continue;
+		wse_fail_since(before, ret, "%s", strerror(-ret));
+		if (ret == -ENODEV) {
+			w->alive = 0;
+			wse_failure_keep(&lost, ret);
+			wse_logf(&s->log, WSE_LOG_WARN, "device %u is lost (%s)", w->id, lost.text);
+		} else if (!first.err) {
 			wse_failure_keep(&first, ret);
+		}
 	}
-	return first.err ? wse_failure_undo(&first) : 0;
+	if (!first.err && lost.err && !wse_swarm_alive(s))
+		first = lost;
+	return wse_failure_undo(first.err ? &first : &none);
 }
 
 int wse_swarm_cost(const struct wse_swarm *s, uint32_t device, struct wse_exec_cost *cost)

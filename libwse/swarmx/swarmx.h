@@ -33,9 +33,10 @@ void wse_swarm_close(struct wse_swarm *s);
 struct wse_buf_pool wse_swarm_pool(struct wse_swarm *s);
 
 /*
- * Between steps: another graph for all devices that are alive, with units of the same sizes. The
- * first error, after which a device may have none; but none has the graph before, which may be
- * freed, and nor has one that is not alive
+ * Between steps: another graph for all devices that are alive, with units of the same sizes. One
+ * that is gone by then (-ENODEV) is lost, and the others go on. The first error of another kind, or
+ * that of the last one that was lost; after it a device may have no graph. But none has the graph
+ * before, which may be freed, and nor has one that is not alive
  */
 int wse_swarm_prepare(struct wse_swarm *s, const struct wse_graph *g);
 /*

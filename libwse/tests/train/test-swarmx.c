@@ -559,6 +559,13 @@ static void another_graph(void)
 	ok(wse_swarm_prepare(s, &other) == -ENOMEM && !f[0]->graph && !f[1]->graph &&
 		   f[2]->graph == &other,
 	   "no device keeps it, though the first one has no memory for the next");
+	f[0]->no_graph = -ENODEV;
+	ok(!wse_swarm_prepare(s, &g) && wse_swarm_alive(s) == 1 && !f[0]->graph &&
+		   f[2]->graph == &g,
+	   "one that is gone by then is lost, and the last one has the graph");
+	f[2]->no_graph = -ENODEV;
+	ok(wse_swarm_prepare(s, &other) == -ENODEV && !f[2]->graph,
+	   "until that is gone, too, which is an error");
 	wse_swarm_close(s);
 	wse_graph_fini(&g);
 }
