@@ -2,6 +2,7 @@
 /* wse-emu: a wafer as a PCI function behind a unix socket, for QEMU's vfio-user-pci. See wse-emu.1.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <pthread.h>
 #include <inttypes.h>
@@ -307,6 +308,17 @@ static int serve_gdb(struct emu *emu, const struct options *o)
 	return err;
 }
 
+/* It keeps what is in it: that may be the log of a server that has the socket already. */
+static FILE *open_log(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+
+	if (!f && fd >= 0)
+		close(fd);
+	return f;
+}
+
 int main(int argc, char **argv)
 {
 	struct wse_pci_server *server = NULL;
@@ -324,7 +336,7 @@ int main(int argc, char **argv)
 		return 2;
 	if (o.quiet)
 		out = NULL;
-	else if (o.log && !(out = fopen(o.log, "w"))) {
+	else if (o.log && !(out = open_log(o.log))) {
 		fprintf(stderr, "wse-emu: cannot write %s: %s\n", o.log, strerror(errno));
 		return 2;
 	}
@@ -337,6 +349,11 @@ int main(int argc, char **argv)
 	err = wse_pci_create(o.socket, &wafer, dma, &log, &server);
 	if (err) {
 		say_socket_error(o.socket, err);
+		goto out;
+	}
+	if (out && out != stderr && ftruncate(fileno(out), 0) && errno != EINVAL) {
+		err = -errno; /* a pipe or a terminal has nothing to cut off: EINVAL */
+		fprintf(stderr, "wse-emu: cannot write %s: %s\n", o.log, strerror(-err));
 		goto out;
 	}
 	o.emu.machine.group = wse_machine_group(o.emu.machine.cols);
