@@ -3,6 +3,7 @@
 #include "swarmx_inside.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -509,6 +510,27 @@ int wse_swarm_start(struct wse_swarm *s, const struct wse_swarm_step *step)
 	return 0;
 }
 
+/* of what is no step of a training run, such as text that is made, the number is 0 */
+static void log_lost(const struct wse_swarm *s, const struct worker *w)
+{
+	char step[40] = "";
+
+	if (s->step.step)
+		snprintf(step, sizeof(step), " in step %llu", (unsigned long long)s->step.step);
+	wse_logf(&s->log, WSE_LOG_WARN, "device %u is lost (%s)%s", w->id, w->failure.text, step);
+}
+
+static void log_again(const struct wse_swarm *s)
+{
+	if (s->step.step)
+		wse_logf(&s->log, WSE_LOG_WARN,
+			 "nothing was committed: step %llu is repeated on the remaining %u",
+			 (unsigned long long)s->step.step, wse_swarm_alive(s));
+	else
+		wse_logf(&s->log, WSE_LOG_WARN, "what it was at is repeated on the remaining %u",
+			 wse_swarm_alive(s));
+}
+
 /*
  * wait for all workers; take out those whose device failed. What a lost device, or a worker whose
  * device is good all the same, failed with; NULL: none did. again: the other devices may do it
@@ -532,8 +554,7 @@ static const struct wse_failure *collect(struct wse_swarm *s, int *again)
 		} else {
 			w->alive = 0;
 			lost = &w->failure;
-			wse_logf(&s->log, WSE_LOG_WARN, "device %u is lost (%s) in step %llu",
-				 w->id, lost->text, (unsigned long long)s->step.step);
+			log_lost(s, w);
 		}
 	}
 	pthread_mutex_unlock(&s->lock);
@@ -553,10 +574,7 @@ static int complete(struct wse_swarm *s)
 	while ((lost = collect(s, &again))) {
 		if (!again || !wse_swarm_alive(s))
 			return wse_failure_tell(lost);
-		wse_logf(&s->log, WSE_LOG_WARN,
-			 "nothing was committed: step %llu is repeated on "
-			 "the remaining %u",
-			 (unsigned long long)s->step.step, wse_swarm_alive(s));
+		log_again(s);
 		hand_out(s);
 	}
 	return wse_swarm_failed(s) ? -ECANCELED : 0;

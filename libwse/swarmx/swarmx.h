@@ -112,7 +112,7 @@ struct wse_swarm_step {
 	/* [n], index 0 ... n-1; device spans from wse_swarm_pool */
 	const struct wse_micro_batch *jobs;
 	uint32_t n;
-	uint64_t step;			/* for messages */
+	uint64_t step;			/* for messages; 0: no training step */
 	int (*unit_ready)(void *ctx, uint32_t unit);
 	/* exec.h's, in place of unit_ready; NULL: images stay where they are */
 	int (*unit_take)(void *ctx, uint32_t unit, enum wse_image_part part, int wait);

@@ -521,6 +521,17 @@ static void devices(void)
 	   "a device that keeps its gradients is found out");
 }
 
+static char said[512]; /* warnings of the swarm, a line each */
+
+static void note(void *ctx, enum wse_log_level level, const char *line)
+{
+	size_t len = strlen(said);
+
+	(void)ctx;
+	if (level == WSE_LOG_WARN)
+		snprintf(said + len, sizeof(said) - len, "%s\n", line);
+}
+
 /* the graph before may be freed when another one is prepared, whatever became of that */
 static void another_graph(void)
 {
@@ -530,6 +541,7 @@ static void another_graph(void)
 					  {.index = 2, .backward = 1}};
 	struct wse_swarm_step step = {.jobs = jobs, .n = 3};
 	struct wse_graph g, other = {0};
+	struct wse_exec_cfg log = {.log = note};
 	struct wse_exec *execs[3];
 	struct fake *f[3];
 	struct wse_swarm *s;
@@ -548,13 +560,16 @@ static void another_graph(void)
 	}
 	f[1]->fail_at = 1;
 	f[1]->error = -ENODEV;
-	wse_swarm_open(execs, 3, NULL, &s);
+	wse_swarm_open(execs, 3, &log, &s);
 	ret = ret ? ret : wse_swarm_prepare(s, &g);
 	ret = ret ? ret : wse_swarm_start(s, &step);
 	ret = ret ? ret : wse_swarm_wait(s);
 	ok(!ret && wse_swarm_alive(s) == 2 && f[0]->graph == &g && f[1]->graph == &g &&
 		   f[2]->graph == &g,
 	   "a device of three dies with its graph");
+	ok(strstr(said, "device 1 is lost (") &&
+		   strstr(said, " is repeated on the remaining 2\n") && !strstr(said, "step"),
+	   "in work that is no step, and that is not said to be one");
 	f[0]->no_graph = -ENOMEM;
 	ok(wse_swarm_prepare(s, &other) == -ENOMEM && !f[0]->graph && !f[1]->graph &&
 		   f[2]->graph == &other,
