@@ -97,10 +97,10 @@ class Buffer:
         """size bytes, rounded up to pages."""
         raw = ctypes.POINTER(_abi.wse_buffer)()
         device._call(lib.wse_buffer_create, size, byref(raw))
-        self._take(raw)
+        self._take(raw, device)
 
-    def _take(self, raw: Any) -> None:
-        self._memory = _Memory(raw)
+    def _take(self, raw: Any, device: Device) -> None:
+        self._memory, self._device = _Memory(raw), weakref.ref(device)
         self._views: Any = lambda: None
 
     @says("wse_buffer_share")
@@ -110,7 +110,7 @@ class Buffer:
         with using(device, self._memory) as (dev, buf):
             check(lib.wse_buffer_share(dev, buf, byref(raw)))
         out = Buffer.__new__(Buffer)
-        out._take(raw)
+        out._take(raw, device)
         return out
 
     @property
@@ -200,8 +200,9 @@ class Program(Handle):
 
     _kind = "program"
 
-    def __init__(self, raw: Any) -> None:
+    def __init__(self, raw: Any, device: Device) -> None:
         self._own(raw, lib.wse_program_destroy)
+        self._device = weakref.ref(device)
 
     def symbol(self, name: str) -> int:
         """Absolute address of a symbol."""
@@ -219,7 +220,7 @@ class Program(Handle):
         """The command that copies a program of Context.create_program() to all cores."""
         with using(self) as (raw,):
             command = lib.wse_program_copy(raw, queue)
-        command.program = self
+        command.source = self
         return command
 
 
@@ -243,14 +244,14 @@ class Context(Handle):
             self._call(lib.wse_program_load_memory, image, len(image), byref(raw))
         else:
             self._call(lib.wse_program_load, text(program), byref(raw))
-        return Program(raw)
+        return Program(raw, self.device)
 
     @says("wse_program_create")
     def create_program(self, path: Any) -> Program:
         """A program that stays in a buffer until its copy() command runs."""
         raw = ctypes.POINTER(_abi.wse_program)()
         self._call(lib.wse_program_create, text(path), byref(raw))
-        return Program(raw)
+        return Program(raw, self.device)
 
     @says("wse_program_print")
     def messages(self, program: Program) -> List[Tuple[int, int, str]]:
@@ -270,7 +271,16 @@ class Context(Handle):
         cmds = list(commands)
         array = (_abi.drm_wse_cmd * len(cmds))(*cmds)
         raw = ctypes.POINTER(_abi.wse_fence)()
-        with using(self, *after) as (ctx, *fences):
+        buffers = [b for c in cmds for b in getattr(c, "buffers", {}).values()]
+        programs = [c.source for c in cmds if hasattr(c, "source")]
+        if any(b._device() is not self.device for b in buffers):
+            raise ValueError("a command's buffer is of another device: take its share() with this")
+        if any(p._device() is not self.device for p in programs):
+            raise ValueError("a program is of another device: create it there, too")
+        # a command has no more than its buffer's number, which may be another one's by now
+        held = [*[b._memory for b in buffers], *programs]
+        with using(self, *after, *held) as (ctx, *fences):
+            fences = fences[: len(after)]
             waits = (ctypes.POINTER(_abi.wse_fence) * len(fences))(*fences)
             check(lib.wse_submit(ctx, array, len(cmds), waits, len(fences), byref(raw)))
         return Fence(raw)
