@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define PROMPTS_ROOM (32 << 10) /* of all, with an end each, as the library has it */
@@ -60,6 +61,13 @@ static const char usage[] =
 	"  --tokenize TEXT      write a text's tokens to --out, and train nothing; \"-\": standard input\n"
 	"  --out FILE.bin       where they go: what --data takes\n"
 	"  --version, --help\n";
+
+int terminal_columns(void)
+{
+	struct winsize size;
+
+	return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) || !size.ws_col ? 80 : size.ws_col;
+}
 
 int bad_usage(const char *what)
 {

@@ -30,6 +30,8 @@ struct args {
 
 /* a line on stderr; the exit status */
 int bad_usage(const char *what);
+
+int terminal_columns(void); /* of stderr; 80 where it does not say */
 /* "unigram" or "unigram-NATS": how far below, -1 for another text */
 double below_unigram(const char *require);
 /* 0 to go on, else the exit status + 1; --launch and --restart are NULL in argv then */

@@ -8,6 +8,8 @@
 #include <time.h>
 #include <wse/wse.h>
 
+#include "wse-train-args.h"
+
 static volatile sig_atomic_t interrupted;
 
 static void on_signal(int sig)
@@ -33,17 +35,17 @@ static int progress(void *ctx, uint64_t done, uint64_t total, uint64_t tokens)
 {
 	struct screen *sc = ctx;
 	double t = now(), rate = (double)done / (t - sc->begin + 1e-9);
+	char text[160], of[40], left[40];
 	long eta = done < total ? (long)((double)(total - done) / (rate + 1e-9) + 0.5) : 0;
 
 	if (!sc->terminal || t - sc->said < 0.2)
 		return interrupted;
 	sc->said = t;
-	fprintf(stderr, "\r\033[K%.1f", (double)done * 1e-6);
-	if (total)
-		fprintf(stderr, "/%.1f", (double)total * 1e-6);
-	fprintf(stderr, " MB  %.1f M tokens  %.1f MB/s", (double)tokens * 1e-6, rate * 1e-6);
-	if (total)
-		fprintf(stderr, "  ETA %ld:%02ld", eta / 60, eta % 60);
+	snprintf(of, sizeof(of), "/%.1f", (double)total * 1e-6);
+	snprintf(left, sizeof(left), "  ETA %ld:%02ld", eta / 60, eta % 60);
+	snprintf(text, sizeof(text), "%.1f%s MB  %.1f M tokens  %.1f MB/s%s", (double)done * 1e-6,
+		 total ? of : "", (double)tokens * 1e-6, rate * 1e-6, total ? left : "");
+	fprintf(stderr, "\r\033[K%.*s", terminal_columns() - 1, text);
 	return interrupted;
 }
 

@@ -114,15 +114,25 @@ static void progress(void *ctx, const struct wse_progress *p)
 {
 	enum { WIDTH = 30 };
 	struct screen *sc = ctx;
-	int full = p->max_steps ? (int)(WIDTH * p->step / p->max_steps) : WIDTH;
 	long eta = (long)(p->eta + 0.5);
+	int room = terminal_columns() - 1, width, full = 0;
+	char text[160];
 
 	if (!sc->terminal)
 		return;
-	fprintf(stderr, "\r\033[K[%.*s%*s] %llu/%llu  loss %.3f  %.0f samples/sec  ETA %ld:%02ld",
-		full, "##############################", WIDTH - full, "",
-		(unsigned long long)p->step, (unsigned long long)p->max_steps, p->loss, p->rate,
-		eta / 60, eta % 60);
+	snprintf(text, sizeof(text), "%llu/%llu  loss %.3f  %.0f samples/sec  ETA %ld:%02ld",
+		 (unsigned long long)p->step, (unsigned long long)p->max_steps, p->loss, p->rate,
+		 eta / 60, eta % 60);
+	/* what goes on in the next row would stay there */
+	width = room - (int)strlen(text) - 3;
+	width = width < WIDTH ? width : WIDTH;
+	if (width > 0)
+		full = p->max_steps ? (int)((uint64_t)width * p->step / p->max_steps) : width;
+	if (width >= 4)
+		fprintf(stderr, "\r\033[K[%.*s%*s] %s", full, "##############################",
+			width - full, "", text);
+	else
+		fprintf(stderr, "\r\033[K%.*s", room, text);
 	sc->bar = 1;
 }
 
