@@ -299,12 +299,38 @@ static const struct wse_exec_ops oracle_ops = {
 	.close = oracle_close,
 };
 
+/* the first option that is none of the oracle's; NULL: there is none */
+static const char *unknown(const char *uri)
+{
+	static const char *const known[] = {"rows=", "cols=", "die_at="};
+	const char *p = uri + strlen("oracle:");
+	size_t i;
+
+	while (*p) {
+		for (i = 0; i < 3 && strncmp(p, known[i], strlen(known[i])); i++)
+			;
+		if (i == 3)
+			return p;
+		p += strcspn(p, ",");
+		p += *p == ',';
+	}
+	return NULL;
+}
+
 int wse_oracle_open(const char *uri, const struct wse_exec_cfg *cfg, struct wse_exec **exec)
 {
 	struct oracle *o = calloc(1, sizeof(*o));
+	const char *no = unknown(uri);
 
 	if (!o)
 		return -ENOMEM;
+	if (no) {
+		free(o);
+		return wse_fail(-EINVAL,
+				"\"%.200s\": \"%.*s\" is no option of an oracle, which has rows "
+				"and cols",
+				uri, (int)strcspn(no, ","), no);
+	}
 	o->base.ops = &oracle_ops;
 	if (cfg)
 		o->cfg = *cfg;

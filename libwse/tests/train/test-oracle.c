@@ -401,6 +401,9 @@ static void refused(void)
 
 	ok(wse_exec_open("tpu:0", NULL, &e) == -EINVAL, "an unknown device is refused");
 	ok(wse_exec_open("oracle:rows=x", NULL, &e) == -EINVAL, "rows=x is refused");
+	ok(wse_exec_open("oracle:rows=2,colums=2", NULL, &e) == -EINVAL &&
+		   strstr(wse_error(), "\"colums=2\" is no option"),
+	   "so is what it does not know: %s", wse_error());
 	wse_mlp_init(&m, 8, 16, 256, &hidden, 1, WSE_RELU);
 	ok(m.family->graph(&m, &tile, 32, 0, &g) == -EINVAL &&
 		   strstr(wse_error(), "hidden_size 36"),
