@@ -111,6 +111,7 @@ int wse_tensorboard_open(const char *dir, int *fd)
 {
 	static const char version[] = "brain.Event:2";
 	char host[80] = "", path[PATH_MAX];
+	long long when = time(NULL);
 	struct bytes b;
 	int ret;
 
@@ -118,11 +119,15 @@ int wse_tensorboard_open(const char *dir, int *fd)
 	if (ret)
 		return ret;
 	gethostname(host, sizeof(host) - 1);
-	/* two runs of a second have two processes */
-	if ((size_t)snprintf(path, sizeof(path), "%s/events.out.tfevents.%lld.%s.%ld", dir,
-			     (long long)time(NULL), host, (long)getpid()) >= sizeof(path))
-		return -ENAMETOOLONG;
-	*fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	/* a process may begin two runs in a second, and the clock may be put back */
+	for (uint32_t n = 0; n < 10000; n++) {
+		if ((size_t)snprintf(path, sizeof(path), "%s/events.out.tfevents.%lld.%s.%ld.%u",
+				     dir, when, host, (long)getpid(), n) >= sizeof(path))
+			return -ENAMETOOLONG;
+		*fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+		if (*fd >= 0 || errno != EEXIST)
+			break;
+	}
 	if (*fd < 0)
 		return -errno;
 	begin(&b);

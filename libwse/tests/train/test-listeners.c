@@ -269,6 +269,19 @@ static void refused(const char *callbacks, const char *loggers, const char *says
 	ok(ret == -EINVAL && strstr(wse_error(), says), "%s", ret ? wse_error() : "it was taken");
 }
 
+static int entries(const char *path)
+{
+	DIR *d = opendir(path);
+	struct dirent *e;
+	int n = 0;
+
+	while (d && (e = readdir(d)))
+		n += e->d_name[0] != '.';
+	if (d)
+		closedir(d);
+	return n;
+}
+
 static void files(void)
 {
 	struct wse_config c;
@@ -284,6 +297,9 @@ static void files(void)
 	   "one is made with those above it");
 	if (fd >= 0)
 		close(fd);
+	/* as runs of one program are, and runs while the clock is put back */
+	ok(!wse_tensorboard_open(path, &fd) && !close(fd) && entries(path) == 2,
+	   "two runs of a second in one process have two files");
 	ok(wse_tensorboard_add(1, 1, NULL, 9) == -EINVAL, "nine scalars");
 	ok(wse_keep_checkpoints("/nowhere", 5, 1, &removed) == -ENOENT, "no folder of checkpoints");
 	for (int i = 1; i <= 5; i++) {
