@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The cluster: how many wafers, and the processes that stream samples, of which there is one."""
+import operator
 from dataclasses import dataclass
 from typing import List, Optional
 
@@ -25,8 +26,12 @@ class ClusterConfig:
     workflow_id: Optional[str] = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.num_csx, int) or self.num_csx < 1:
-            raise ValueError(f"num_csx is {self.num_csx!r}: a number of wafers, from 1 on")
+        try:
+            self.num_csx, said = operator.index(self.num_csx), self.num_csx
+        except TypeError:
+            self.num_csx, said = 0, self.num_csx
+        if self.num_csx < 1:
+            raise ValueError(f"num_csx is {said!r}: a number of wafers, from 1 on")
 
 
 def is_streamer() -> bool:

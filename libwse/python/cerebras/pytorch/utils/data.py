@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Batches: a loader that the user's function makes, and the loop over it."""
 import math
+import operator
 import time
 from typing import Any, Callable, Iterator, Optional
 
@@ -63,6 +64,17 @@ class Profiler:
         return self.rate_tracker.global_rate
 
 
+def _steps(name: str, n: Any, least: int) -> Optional[int]:
+    """A whole number, of numpy or torch, too."""
+    try:
+        whole = None if n is None else operator.index(n)
+    except TypeError:
+        whole = -1
+    if whole is not None and whole < least:
+        raise ValueError(f"{name} is {n!r}: a number of steps, from {least} on")
+    return whole
+
+
 class DataExecutor:
     """
     The batches of num_steps steps (None: of all that the loader has once), which begins anew when
@@ -79,11 +91,9 @@ class DataExecutor:
         writer: Any = None,
         **_: Any,
     ) -> None:
-        for name, n in (("num_steps", num_steps), ("checkpoint_steps", checkpoint_steps)):
-            if n is not None and (not isinstance(n, int) or n < (name == "num_steps" or 0)):
-                raise ValueError(f"{name} is {n!r}: a number of steps")
-        self.dataloader, self.num_steps, self.writer = dataloader, num_steps, writer
-        self.checkpoint_steps = checkpoint_steps or 0
+        self.dataloader, self.writer = dataloader, writer
+        self.num_steps = _steps("num_steps", num_steps, 1)
+        self.checkpoint_steps = _steps("checkpoint_steps", checkpoint_steps, 0) or 0
         self.micro_batch_size = micro_batch_size if isinstance(micro_batch_size, int) else None
         self.profiler = Profiler()
         self.iteration = 0  # from 1 on, while the loop runs
