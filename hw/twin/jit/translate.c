@@ -201,32 +201,52 @@ static uint32_t translate(struct twin_mesh *m, struct twin_core *c, uint32_t ind
 	return code > TWIN_NO_BLOCK ? code : 0;
 }
 
-struct twin_left twin_enter_block(struct twin_mesh *m, struct twin_core *c, uint32_t word,
-				  uint32_t limit, uint32_t done)
+static inline struct twin_left start(struct twin_mesh *m, struct twin_core *c, uint32_t block,
+				     uint32_t limit, uint32_t done)
 {
 	typedef struct twin_left enter(struct twin_core * c, uint8_t * sram, const uint32_t *table,
 				       const uint8_t *code, uint32_t limit, uint32_t done);
-	struct twin_left left = {TWIN_LEFT_NONE, done};
-	struct twin_text *x = c->text;
-	uint32_t b;
+	struct twin_left left;
 	enter *fn;
 
-	if (!m->translator || word >= TWIN_NWORDS)
-		return left;
-	if (!x || c->text_end != end_of(x)) {
-		x = join(m->translator, c);
-		if (!x)
-			return left;
-	}
-	b = x->block[word];
-	if (b < TWIN_NO_BLOCK)
-		b = translate(m, c, word);
-	if (b <= TWIN_NO_BLOCK)
-		return left;
 	memcpy(&fn, &m->code, sizeof(fn));
-	left = fn(c, c->sram, x->block, m->code + b, limit, done);
+	left = fn(c, c->sram, c->text->block, m->code + block, limit, done);
 	m->ways.translated += left.done - done;
 	return left;
+}
+
+/* of a core whose text is not known, or of a word that has no code yet */
+static __attribute__((noinline)) struct twin_left find_and_start(struct twin_mesh *m,
+								 struct twin_core *c, uint32_t word,
+								 uint32_t limit, uint32_t done)
+{
+	struct twin_text *x = c->text;
+	uint32_t b = 0;
+
+	if (m->translator && (!x || c->text_end != end_of(x)))
+		x = join(m->translator, c);
+	if (m->translator && x) {
+		b = x->block[word];
+		if (b < TWIN_NO_BLOCK)
+			b = translate(m, c, word);
+	}
+	return b > TWIN_NO_BLOCK ? start(m, c, b, limit, done)
+				 : (struct twin_left){TWIN_LEFT_NONE, done};
+}
+
+struct twin_left twin_enter_block(struct twin_mesh *m, struct twin_core *c, uint32_t word,
+				  uint32_t limit, uint32_t done)
+{
+	const struct twin_text *x = c->text;
+
+	if (word >= TWIN_NWORDS)
+		return (struct twin_left){TWIN_LEFT_NONE, done};
+	if (likely(x && c->text_end == end_of(x) && x->block[word] >= TWIN_NO_BLOCK)) {
+		if (likely(x->block[word] != TWIN_NO_BLOCK))
+			return start(m, c, x->block[word], limit, done);
+		return (struct twin_left){TWIN_LEFT_NONE, done};
+	}
+	return find_and_start(m, c, word, limit, done);
 }
 
 void twin_translate_written(struct twin_core *c, uint32_t index, uint32_t n)

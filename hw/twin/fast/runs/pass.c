@@ -280,13 +280,11 @@ static void find_extent(const struct twin_opnd *o, int32_t *lo, int32_t *hi)
 	*hi = o->base + (in_row > 0 ? in_row : 0) + (rows > 0 ? rows : 0) + twin_opnd_size(o);
 }
 
-/* may an element of one be a later element of the other? */
-static bool meet(const struct twin_opnd *a, const struct twin_opnd *b)
+/* may an element of one be a later element of the other, in the same memory? */
+static __attribute__((noinline)) bool meet_in(const struct twin_opnd *a, const struct twin_opnd *b)
 {
 	int32_t alo, ahi, blo, bhi;
 
-	if (a->kind != b->kind || !twin_opnd_is_store(a))
-		return false;
 	if (a->base == b->base && a->stride == b->stride && a->stride1 == b->stride1 &&
 	    twin_opnd_size(a) == twin_opnd_size(b) && lies_apart(a))
 		return false;
@@ -295,8 +293,14 @@ static bool meet(const struct twin_opnd *a, const struct twin_opnd *b)
 	return alo < bhi && blo < ahi;
 }
 
+/* most movers have no two operands of a kind */
+INLINE bool meet(const struct twin_opnd *a, const struct twin_opnd *b)
+{
+	return unlikely(a->kind == b->kind) && twin_opnd_is_store(a) && meet_in(a, b);
+}
+
 /* what an element writes may be another one's source, or place: no two may go at once */
-static bool goes_singly(const struct twin_engine *e)
+INLINE bool goes_singly(const struct twin_engine *e)
 {
 	const struct twin_opnd *d = &e->o[OPND_DST], *s1 = &e->o[OPND_SRC1];
 	const struct twin_opnd *s2 = &e->o[OPND_SRC2];
